@@ -1,0 +1,1 @@
+"""The barnacle command."""

@@ -1,0 +1,93 @@
+"""Every error of the agent, drawn once; types are named by what the caller does next.
+
+* BarnacleError                  something a person can act on; its text is one sentence
+  * ConfigRefused                the configuration is wrong: fix the named key
+  * StorageCorrupt               a file is damaged: it was set aside
+  * StorageFull                  no space, or read-only: nothing was written
+  * LinkError
+    * LinkLost                   the board is away; it is being looked for
+    * OutcomeUnknown             a call was sent, whether it acted is not known: never repeat it
+    * CallRefused                the board answered with a typed error
+    * WrongDevice                what answers there is not a Barnacle board
+  * ProviderError
+    * TransientProviderError     likely to succeed later (network, 5xx, 429)
+    * ProviderRefused            final: wrong key, no quota, bad request
+  * MemoryUnavailable            recall or store failed; a turn goes on without it
+  * EmbedderUnavailable          no model: words carry the recall
+  * BadArguments                 a tool call that its schema refuses: the model may repair it
+  * PathRefused                  a path that leaves the workspace or is not a plain file
+"""
+
+
+class BarnacleError(Exception):
+    """An expected failure whose text is a sentence a person can act on."""
+
+
+class ConfigRefused(BarnacleError):
+    """The configuration is wrong; the text names file, key and remedy."""
+
+
+class StorageCorrupt(BarnacleError):
+    """A file of ours is damaged and was set aside."""
+
+
+class StorageFull(BarnacleError):
+    """The disk is full or read-only; nothing was written."""
+
+
+class LinkError(BarnacleError):
+    """Anything that goes wrong between here and the board."""
+
+
+class LinkLost(LinkError):
+    """The board is not connected; calls fail at once until it is back."""
+
+
+class OutcomeUnknown(LinkError):
+    """The session died after a call was sent: it may or may not have acted."""
+
+
+class CallRefused(LinkError):
+    """The board answered with a typed error.
+
+    Args:
+        code: the error's name in the wire format, such as ``bad_pin``.
+        detail: what the board said about it, cleaned; may be empty.
+    """
+
+    def __init__(self, code: str, detail: str = "") -> None:
+        super().__init__(f"{code}: {detail}" if detail else code)
+        self.code = code
+        self.detail = detail
+
+
+class WrongDevice(LinkError):
+    """Something answers on that port, and it is not a board we can use."""
+
+
+class ProviderError(BarnacleError):
+    """The language model service did not give an answer."""
+
+
+class TransientProviderError(ProviderError):
+    """Likely to succeed later: no network, overloaded, rate limited."""
+
+
+class ProviderRefused(ProviderError):
+    """Final until something is changed: key, quota, model name, request."""
+
+
+class MemoryUnavailable(BarnacleError):
+    """Long-term memory cannot be read or written now."""
+
+
+class EmbedderUnavailable(BarnacleError):
+    """The embedding model is missing or damaged."""
+
+
+class BadArguments(BarnacleError):
+    """The arguments of a tool call do not fit its schema."""
+
+
+class PathRefused(BarnacleError):
+    """A path that is not a plain file or folder beneath its root."""

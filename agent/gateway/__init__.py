@@ -1,0 +1,1 @@
+"""HTTP for platforms that push."""

@@ -1,0 +1,84 @@
+"""The seam of a board: what the rest of the agent may ask of it.
+
+A board is always there as an object; whether hardware answers is `state`. Calls fail at once with
+`LinkLost` while it does not.
+"""
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.link.manifest import Manifest
+
+# A typed value of a call: a pin name, a choice, or a number in the unit of the manifest
+Value = str | int | float
+Unsubscribe = Callable[[], None]
+
+
+class BoardState(enum.Enum):
+    """Where the link to a board stands."""
+
+    # No port is configured or none exists
+    ABSENT = "absent"
+    # A port exists and the greeting has not been answered yet
+    CONNECTING = "connecting"
+    # The greeting was answered: calls go through
+    READY = "ready"
+    # Something answers that cannot be used; `BoardStatus.trouble` says why
+    REFUSED = "refused"
+    # The agent has let go of the board
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class BoardIdentity:
+    """What the board said of itself in its greeting."""
+
+    board: str
+    unique_id: str
+    firmware: str
+    build: int
+    protocol: int
+    reset_cause: str
+    boot_count: int
+    flash_class: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoardStatus:
+    """The link as a person would want it told; `trouble` is a sentence or empty."""
+
+    state: BoardState
+    port: str
+    identity: BoardIdentity | None = None
+    trouble: str = ""
+
+
+class Board(Protocol):
+    """A board behind the link."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def status(self) -> BoardStatus: ...
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """What the board can do; kept from the last connection while it is away."""
+
+    async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
+        """Run a method of the manifest; names and units as the manifest gives them.
+
+        Raises:
+            LinkLost: nothing was done.
+            OutcomeUnknown: it may have been done; it is not repeated.
+            CallRefused: the board said no.
+        """
+
+    async def release(self) -> None:
+        """Every output to its safe value, now."""
+
+    def on_manifest(self, listener: Callable[[Manifest], None]) -> Unsubscribe:
+        """Call `listener` with the manifest now, if known, and whenever another one is learned."""

@@ -1,0 +1,154 @@
+"""The values that cross the agent's seams: all frozen, none knows where it is going.
+
+Text in them is untrusted unless `Provenance` says otherwise. No I/O, no imports of ours.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class Provenance(enum.IntEnum):
+    """Where text came from, ordered by trust: the lowest one seen decides a turn."""
+
+    # A page, a file or a person nobody vouched for
+    WEB = 0
+    # What a tool returned
+    TOOL = 1
+    # What a model concluded by itself
+    MODEL = 2
+    # A reading of our own board
+    SENSOR = 3
+    # A person whom the owner paired
+    USER = 4
+    # The person who owns the device
+    OWNER = 5
+
+
+class Effect(enum.Enum):
+    """What a tool can do to the world; the gate decides by it."""
+
+    # Looks, changes nothing
+    READ = "read"
+    # Changes files or memories of the agent
+    WRITE = "write"
+    # Moves an output that is harmless within its limits
+    ACTUATE = "actuate"
+    # Moves an output that can hurt somebody or something
+    HAZARD = "hazard"
+    # Starts a program
+    EXECUTE = "execute"
+    # Sends something over the network
+    NETWORK = "network"
+    # Costs money
+    SPEND = "spend"
+
+
+class Role(enum.Enum):
+    """Who speaks in a message of a conversation."""
+
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A message from a person, as a channel understood it.
+
+    Args:
+        message_id: the platform's own id; with `channel` it is what duplicates are known by.
+        sender: the platform's stable id of the person, never a display name.
+        reply_target: where the answer goes (chat, room, group).
+        received_at_s: seconds since the epoch.
+    """
+
+    message_id: str
+    channel: str
+    sender: str
+    reply_target: str
+    text: str
+    received_at_s: float
+    provenance: Provenance
+    thread: str | None = None
+
+    @property
+    def conversation(self) -> str:
+        """The key of the conversation that this message belongs to."""
+        parts = [self.channel, self.reply_target, self.thread, self.sender]
+        return "_".join(part for part in parts if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """A message to a person; `outbox_id` is what its delivery is recorded by."""
+
+    outbox_id: int
+    channel: str
+    recipient: str
+    text: str
+    in_reply_to: str
+    thread: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to use a tool; `arguments_json` is text exactly as the model wrote it."""
+
+    call_id: str
+    name: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What a model is told of a tool; `parameters` is a JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, object]
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What came of a tool call: failures are results too, never exceptions.
+
+    Args:
+        text: for the model; a JSON object where the result has fields.
+        provenance: trust of the text; None when it carries no words from outside,
+            such as a number with a unit from our own board.
+    """
+
+    success: bool
+    text: str
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of a conversation with a model."""
+
+    role: Role
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = field(default=())
+    # Set on TOOL messages: which call this answers, and which tool gave it
+    call_id: str = ""
+    tool_name: str = ""
+
+    @classmethod
+    def system(cls, text: str) -> "ChatMessage":
+        return cls(Role.SYSTEM, text)
+
+    @classmethod
+    def user(cls, text: str) -> "ChatMessage":
+        return cls(Role.USER, text)
+
+    @classmethod
+    def assistant(cls, text: str, tool_calls: tuple[ToolCall, ...] = ()) -> "ChatMessage":
+        return cls(Role.ASSISTANT, text, tool_calls)
+
+    @classmethod
+    def tool(cls, call: ToolCall, text: str) -> "ChatMessage":
+        return cls(Role.TOOL, text, call_id=call.call_id, tool_name=call.name)

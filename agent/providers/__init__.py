@@ -1,0 +1,1 @@
+"""Ways to a language model, and the one that needs none."""

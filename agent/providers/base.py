@@ -1,0 +1,110 @@
+"""What every way to a language model has in common: one required method, defaults for the rest.
+
+A provider gets the whole conversation and the tools, and returns text, tool calls or both.
+It never runs a tool and never drops a turn.
+"""
+
+import enum
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from agent.messages import ChatMessage, ToolCall, ToolSpec
+
+DEFAULT_TEMPERATURE = 0.7
+DEFAULT_MAX_TOKENS = 4096
+
+
+class Stop(enum.Enum):
+    """Why a model stopped."""
+
+    # It said all it wanted to say
+    END = "end"
+    # It wants tools to be used
+    TOOLS = "tools"
+    # It ran out of tokens: the text is cut
+    LENGTH = "length"
+    # The service withheld the answer
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that a request cost, as the service counted them."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a model can do beyond text."""
+
+    native_tools: bool = False
+    streaming: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """Everything a model is given: `messages` starts with the system prompt."""
+
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[ToolSpec, ...] = field(default=())
+    # None means the provider's configured model
+    model: str | None = None
+    temperature: float = DEFAULT_TEMPERATURE
+    max_tokens: int = DEFAULT_MAX_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """A piece of text as it arrives; the pieces joined are `ChatResponse.text`."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatResponse:
+    """A model's whole answer."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = field(default=())
+    stop: Stop = Stop.END
+    usage: Usage = field(default=Usage())
+
+
+class Provider(ABC):
+    """A way to a language model.
+
+    Errors are `TransientProviderError` (may succeed later) or `ProviderRefused` (final).
+    """
+
+    name: str = "provider"
+
+    @abstractmethod
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        """The answer to the whole conversation."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta | ChatResponse]:
+        """Text as it arrives, then exactly one `ChatResponse` as the last item."""
+        response = await self.chat(request)
+        if response.text:
+            yield TextDelta(response.text)
+        yield response
+
+    async def simple_chat(self, text: str, system: str | None = None) -> str:
+        """The answer to one message, for parts that only want text."""
+        prefix = () if system is None else (ChatMessage.system(system),)
+        return (await self.chat(ChatRequest((*prefix, ChatMessage.user(text))))).text
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return Capabilities()
+
+    async def list_models(self) -> tuple[str, ...]:
+        return ()
+
+    async def warm_up(self) -> None:
+        """Do now what the first request would otherwise wait for."""
+
+    async def aclose(self) -> None:
+        """Let go of what the provider holds."""

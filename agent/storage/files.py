@@ -1,0 +1,61 @@
+"""Writing a file so that a power cut leaves the old or the new version, whole.
+
+Temp file in the same folder, fsync, rename, fsync of the folder; mode 0600 before the content.
+"""
+
+import contextlib
+import errno
+import os
+from pathlib import Path
+
+from agent.errors import StorageFull
+
+_TEMP_SUFFIX = ".part"
+# What the operating system says when there is no room or no permission to write any more
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace the file's content.
+
+    Raises:
+        StorageFull: nothing was changed; the old content is still there.
+    """
+    temp = path.with_name(f"{path.name}{_TEMP_SUFFIX}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_synced(temp, content)
+        temp.replace(path)
+        sync_folder(path.parent)
+    except OSError as err:
+        with contextlib.suppress(OSError):
+            temp.unlink()
+        if err.errno in _NO_ROOM:
+            raise StorageFull(f"{path} was not written: {os.strerror(err.errno)}") from err
+        raise
+
+
+def remove_stale_temps(folder: Path) -> int:
+    """Remove what interrupted writes left behind; the number of files removed."""
+    stale = list(folder.glob(f"*{_TEMP_SUFFIX}"))
+    for path in stale:
+        path.unlink(missing_ok=True)
+    return len(stale)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in the folder durable."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_synced(path: Path, content: bytes) -> None:
+    path.unlink(missing_ok=True)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

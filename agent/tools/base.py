@@ -1,0 +1,77 @@
+"""What every tool has in common: typed arguments, an effect, a result that is never an exception.
+
+A tool does not decide whether it may run: the gate does, before `execute` is reached.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from agent.errors import BadArguments
+from agent.messages import Effect, Provenance, ToolResult, ToolSpec
+from agent.tools.schema import parameters_of
+
+# Longest arguments a model may write: what a tool takes fits many times over
+MAX_ARGUMENTS_BYTES = 64 * 1024
+
+
+class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of every tool's arguments; its fields become the schema that a model sees."""
+
+
+class NoArguments(Arguments, frozen=True):
+    """For tools that take nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """For whom a tool runs.
+
+    Args:
+        person: whose memories and files are meant; the same person on every channel.
+        provenance: the lowest trust of anything read in this turn so far.
+    """
+
+    conversation: str
+    person: str
+    provenance: Provenance
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+class Tool(ABC, Generic[A]):
+    """Something a model may ask for."""
+
+    name: str
+    description: str
+    effect: Effect
+    arguments_type: type[A]
+
+    @abstractmethod
+    async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
+        """Do it; what goes wrong in an expected way is a result with `success=False`."""
+
+    def spec(self) -> ToolSpec:
+        return ToolSpec(
+            self.name, self.description, parameters_of(self.arguments_type), self.effect
+        )
+
+    def parse(self, arguments_json: str) -> A:
+        """Typed arguments.
+
+        Raises:
+            BadArguments: with the path of what does not fit, for the model to repair.
+        """
+        if len(arguments_json.encode(errors="replace")) > MAX_ARGUMENTS_BYTES:
+            raise BadArguments(f"the arguments are longer than {MAX_ARGUMENTS_BYTES} bytes")
+        try:
+            return msgspec.json.decode(arguments_json or "{}", type=self.arguments_type)
+        except (msgspec.DecodeError, UnicodeError) as err:
+            raise BadArguments(str(err)) from err
+
+
+# A registry holds tools of every argument type; only `parse` and `execute` of one tool meet
+AnyTool = Tool[Any]

@@ -1,0 +1,27 @@
+"""JSON Schema from argument types, in the plain form that every model service accepts."""
+
+from functools import cache
+
+import msgspec
+
+
+@cache
+def parameters_of(arguments_type: type[msgspec.Struct]) -> dict[str, object]:
+    """A self-contained object schema: no references, no titles, unknown fields refused."""
+    (schema,), definitions = msgspec.json.schema_components([arguments_type])
+    inlined = _inline(schema, definitions)
+    if not isinstance(inlined, dict):  # pragma: no cover - a Struct is always an object
+        raise TypeError(f"{arguments_type.__name__} is not an object")
+    inlined.pop("description", None)
+    return inlined
+
+
+def _inline(schema: object, definitions: dict[str, dict[str, object]]) -> object:
+    if isinstance(schema, list):
+        return [_inline(item, definitions) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        name = str(schema["$ref"]).rsplit("/", 1)[-1]
+        return _inline(definitions[name], definitions)
+    return {key: _inline(value, definitions) for key, value in schema.items() if key != "title"}

@@ -1,0 +1,26 @@
+"""A clock that moves only when a part sleeps on it or a test turns it."""
+
+import asyncio
+
+
+class SteppedClock:
+    """Sleeping advances the time at once; no test waits for real time."""
+
+    def __init__(self, wall_s: float = 1_800_000_000.0) -> None:
+        self._now_s = 0.0
+        self._wall_offset_s = wall_s
+        self.slept_s: list[float] = []
+
+    def monotonic_s(self) -> float:
+        return self._now_s
+
+    def wall_s(self) -> float:
+        return self._wall_offset_s + self._now_s
+
+    def advance(self, duration_s: float) -> None:
+        self._now_s += duration_s
+
+    async def sleep(self, duration_s: float) -> None:
+        self.slept_s.append(duration_s)
+        self._now_s += duration_s
+        await asyncio.sleep(0)
