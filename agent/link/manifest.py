@@ -1,8 +1,55 @@
-"""What a board says it can do: methods with typed arguments, and pins with their names."""
+"""What a board says it can do: methods with typed arguments, and pins with their names.
 
-from collections.abc import Sequence
+`read_manifest` is the edge: what a board sends is hostile until it has passed there. What does
+not fit is left out with a line in the log; the rest of the board stays usable.
+"""
+
+import logging
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 import msgspec
+
+from agent.errors import WrongDevice
+from agent.link.label import safe_label
+
+MANIFEST_VERSION = 1
+# Ids below this one belong to the link itself
+FIRST_METHOD_ID = 16
+# Pins are bits of the 32-bit masks of the wire format
+MAX_PINS = 32
+# Every method becomes a tool that a model has to read about
+MAX_METHODS = 48
+MAX_FIELDS = 8
+MAX_CHOICES = 32
+MAX_ALIASES = 8
+# Longest texts: what a tool's description, a name and a unit need
+MAX_ABOUT_CHARS = 200
+MAX_NAME_CHARS = 32
+MAX_UNIT_CHARS = 8
+
+# The whole range of each `struct` code that a value may have
+INTEGER_RANGES = {
+    "b": (-(2**7), 2**7 - 1),
+    "B": (0, 2**8 - 1),
+    "?": (0, 1),
+    "h": (-(2**15), 2**15 - 1),
+    "H": (0, 2**16 - 1),
+    "i": (-(2**31), 2**31 - 1),
+    "I": (0, 2**32 - 1),
+    "l": (-(2**31), 2**31 - 1),
+    "L": (0, 2**32 - 1),
+    "q": (-(2**63), 2**63 - 1),
+    "Q": (0, 2**64 - 1),
+}
+FLOAT_FORMATS = frozenset("fd")
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_SAFETY_CLASSES = frozenset({"read", "actuate", "hazard"})
+
+_log = logging.getLogger(__name__)
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -60,3 +107,139 @@ class Manifest(msgspec.Struct, frozen=True):
 
     def pins_that_can(self, capability: str) -> Sequence[Pin]:
         return [pin for pin in self.pins if capability in pin.can]
+
+
+class _Envelope(msgspec.Struct, frozen=True):
+    """The outermost table; each entry is judged by itself."""
+
+    manifest: int
+    board: str
+    methods: tuple[msgspec.Raw, ...] = ()
+    pins: tuple[msgspec.Raw, ...] = ()
+
+
+def read_manifest(raw: bytes) -> Manifest:
+    """A manifest whose every name, number and text is fit for use.
+
+    Raises:
+        WrongDevice: it is not a manifest that this version understands.
+    """
+    try:
+        envelope = msgspec.json.decode(raw, type=_Envelope)
+    except (msgspec.DecodeError, UnicodeError) as err:
+        raise WrongDevice("the board's description of itself cannot be read") from err
+    if envelope.manifest != MANIFEST_VERSION:
+        raise WrongDevice(
+            f"the board describes itself in version {envelope.manifest}, "
+            f"and only version {MANIFEST_VERSION} is known: update the agent"
+        )
+    pins = _distinct(_entries(envelope.pins, Pin, _clean_pin), lambda pin: pin.index)
+    methods = _distinct(_entries(envelope.methods, Method, _clean_method), lambda one: one.id)
+    return Manifest(
+        manifest=MANIFEST_VERSION,
+        board=safe_label(envelope.board, MAX_NAME_CHARS),
+        methods=methods[:MAX_METHODS],
+        pins=pins[:MAX_PINS],
+    )
+
+
+class _Unfit(ValueError):
+    """An entry that is left out; the text says why."""
+
+
+T = TypeVar("T", Pin, Method)
+
+
+def _entries(raws: Iterable[msgspec.Raw], kind: type[T], clean: Callable[[T], T]) -> Iterable[T]:
+    for raw in raws:
+        try:
+            yield clean(msgspec.json.decode(raw, type=kind))
+        except (msgspec.DecodeError, UnicodeError, _Unfit) as err:
+            reason = safe_label(str(err), MAX_ABOUT_CHARS)
+            _log.warning("the board's %s is left out: %s", kind.__name__.lower(), reason)
+
+
+def _distinct(entries: Iterable[T], number: Callable[[T], int]) -> tuple[T, ...]:
+    """Without those whose name or number came before."""
+    kept: dict[int, T] = {}
+    names: set[str] = set()
+    for entry in entries:
+        if entry.name not in names and number(entry) not in kept:
+            names.add(entry.name)
+            kept[number(entry)] = entry
+    return tuple(kept.values())
+
+
+def _clean_pin(pin: Pin) -> Pin:
+    _require_name(pin.name)
+    if not 0 <= pin.index < MAX_PINS:
+        raise _Unfit(f"pin {pin.name} has index {pin.index}")
+    return msgspec.structs.replace(
+        pin,
+        pin=safe_label(pin.pin, MAX_NAME_CHARS),
+        aliases=_labels(pin.aliases, MAX_ALIASES),
+        can=_labels(pin.can, MAX_ALIASES),
+    )
+
+
+def _clean_method(method: Method) -> Method:
+    _require_name(method.name)
+    if not FIRST_METHOD_ID <= method.id < 2**8:
+        raise _Unfit(f"method {method.name} has id {method.id}")
+    if max(len(method.arguments), len(method.result)) > MAX_FIELDS:
+        raise _Unfit(f"method {method.name} has too many fields")
+    return msgspec.structs.replace(
+        method,
+        about=safe_label(method.about, MAX_ABOUT_CHARS),
+        arguments=_clean_fields(method.arguments),
+        result=_clean_fields(method.result),
+        # What a newer board calls otherwise is treated as the worst we know
+        safety=method.safety if method.safety in _SAFETY_CLASSES else "hazard",
+    )
+
+
+def _clean_fields(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    cleaned = tuple(_clean_field(field) for field in fields)
+    if len({field.name for field in cleaned}) < len(cleaned):
+        raise _Unfit("two of its fields have the same name")
+    return cleaned
+
+
+def _clean_field(field: Field) -> Field:
+    _require_name(field.name)
+    if field.format not in INTEGER_RANGES and field.format not in FLOAT_FORMATS:
+        raise _Unfit(f"field {field.name} has an unknown format")
+    if (field.pins or field.choices) and field.format not in INTEGER_RANGES:
+        raise _Unfit(f"field {field.name} counts in fractions")
+    _require_range(field)
+    return msgspec.structs.replace(
+        field,
+        pins=safe_label(field.pins, MAX_NAME_CHARS),
+        choices=_clean_choices(field),
+        unit=safe_label(field.unit, MAX_UNIT_CHARS),
+    )
+
+
+def _clean_choices(field: Field) -> tuple[str, ...]:
+    choices = tuple(safe_label(choice, MAX_NAME_CHARS) for choice in field.choices)
+    if len(choices) > MAX_CHOICES or len(set(choices)) < len(choices) or "" in choices:
+        raise _Unfit(f"field {field.name} has choices that cannot be told apart")
+    return choices
+
+
+def _require_range(field: Field) -> None:
+    bounds = [bound for bound in (field.minimum, field.maximum) if bound is not None]
+    if not all(map(math.isfinite, [*bounds, field.scale])) or field.scale <= 0:
+        raise _Unfit(f"field {field.name} has no usable range")
+    if bounds != sorted(bounds):
+        raise _Unfit(f"field {field.name} has its limits the wrong way round")
+
+
+def _require_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise _Unfit(f"{safe_label(name, MAX_NAME_CHARS)!r} is not a name")
+
+
+def _labels(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
+    labels = (safe_label(text, MAX_NAME_CHARS) for text in texts[:limit])
+    return tuple(label for label in labels if label)
