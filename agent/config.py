@@ -4,8 +4,205 @@ Each part owns its section as a small `Section` in its own `settings.py`;
 `agent/settings.py` composes them. Nothing here knows any key.
 """
 
+import hmac
+import itertools
+import math
+import re
+import stat
+import tomllib
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
 import msgspec
+
+from agent import wording
+from agent.errors import ConfigRefused
+
+# Many times what every key with its comment takes; more is not a configuration
+MAX_CONFIG_BYTES = 64 * 1024
+# One screen; what follows is mostly the same mistake again
+MAX_PROBLEMS = 20
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+# Everything unprintable but tab and line feed, which texts of several lines hold
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+Where = tuple[str, ...]
 
 
 class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A table of the configuration file: frozen, no unknown keys, every key with a default."""
+
+
+S = TypeVar("S", bound=Section)
+
+
+class Secret:
+    """Text that shows itself only when asked to: never in a repr, a log, a hash or a pickle."""
+
+    __slots__ = ("_text",)
+    looks_like: typing.ClassVar[str] = "text in quotes"
+    __hash__ = None  # type: ignore[assignment]  # a hash would make it a key of something kept
+
+    def __init__(self, text: str = "") -> None:
+        if text != text.strip() or not text.isprintable():
+            raise ValueError("must be one line without spaces around it")
+        self._text = text
+
+    def reveal(self) -> str:
+        return self._text
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return hmac.compare_digest(self._text.encode(), other.reveal().encode())
+
+    def __repr__(self) -> str:
+        return "***"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a secret is not pickled")
+
+
+def load(path: Path, kind: type[S]) -> S:
+    """The file's content.
+
+    Raises:
+        ConfigRefused: one line for each thing that is wrong.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise ConfigRefused(f"{path}: is not a file; name a TOML file")
+        with path.open("rb") as file:
+            content = file.read(MAX_CONFIG_BYTES + 1)
+    except OSError as err:
+        raise ConfigRefused(f"{path}: cannot be read: {err.strerror}") from err
+    if len(content) > MAX_CONFIG_BYTES:
+        raise ConfigRefused(f"{path}: is longer than {MAX_CONFIG_BYTES} bytes")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as err:
+        line = content.count(b"\n", 0, err.start) + 1
+        raise ConfigRefused(f"{path}: line {line}: not UTF-8; save the file as UTF-8") from err
+    return decode(text, kind, path)
+
+
+def decode(text: str, kind: type[S], path: Path) -> S:
+    """A TOML text's content; `path` is what a refusal names.
+
+    Raises:
+        ConfigRefused: one line for each thing that is wrong.
+    """
+    try:
+        table = tomllib.loads(text)
+    except RecursionError as err:
+        raise ConfigRefused(f"{path}: is nested too deeply") from err
+    except ValueError as err:
+        raise ConfigRefused(f"{path}: {_syntax_problem(str(err), text)}") from err
+    problems = list(itertools.islice(_problems(table, kind, ()), MAX_PROBLEMS))
+    if problems:
+        raise ConfigRefused("\n".join(f"{path}: {problem}" for problem in problems))
+    return _convert(table, kind)
+
+
+def keys(kind: type[Section], where: Where = ()) -> Iterator[Where]:
+    """The path of every key that a file may set."""
+    for field in msgspec.structs.fields(kind):
+        here = (*where, field.encode_name)
+        if _is_section(field.type):
+            yield from keys(field.type, here)
+        else:
+            yield here
+
+
+def _syntax_problem(message: str, text: str) -> str:
+    place = _PLACE.search(message)
+    what = message[: place.start()] if place else message
+    if what.startswith(("Cannot overwrite", "Cannot declare", "Cannot mutate")):
+        what = f"a key or table is given twice ({what})"
+    if place and place[1]:
+        return f"line {place[1]}, column {place[2]}: {what}"
+    lines = text.rstrip("\n").split("\n")
+    return f"line {len(lines)}, column {len(lines[-1]) + 1}: {what}"
+
+
+def _problems(table: dict[str, object], kind: type[Section], where: Where) -> Iterator[str]:
+    """What is wrong in a section and beneath it; what spans its keys only if nothing else is."""
+    fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
+    clean = True
+    for key, value in table.items():
+        here = (*where, key)
+        if key not in fields:
+            found = iter([f"{wording.key_path(here)}: {wording.unknown(key, list(fields))}"])
+        else:
+            found = _value_problems(value, fields[key].type, here)
+        for problem in found:
+            clean = False
+            yield problem
+    if clean:
+        try:
+            _convert(table, kind)
+        except msgspec.ValidationError as err:
+            yield f"{wording.key_path(where)}: {_reason(err)}"
+
+
+def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[str]:
+    name = wording.key_path(where)
+    if _is_section(kind):
+        if isinstance(value, dict):
+            yield from _problems(value, kind, where)
+        else:
+            yield f"{name}: must be a table; write [{'.'.join(where)}] on a line of its own"
+    elif _holds_unusable(value):
+        yield f"{name}: control characters, inf and nan are not allowed"
+    else:
+        try:
+            _convert(value, kind)
+        except msgspec.ValidationError as err:
+            yield f"{name}: {_complaint(value, kind, err)}"
+
+
+def _holds_unusable(value: object) -> bool:
+    match value:
+        case str():
+            return _CONTROL.search(value) is not None
+        case float():
+            return not math.isfinite(value)
+        case list():
+            return any(_holds_unusable(item) for item in value)
+        case dict():
+            return any(_holds_unusable(item) for pair in value.items() for item in pair)
+    return False
+
+
+def _complaint(value: object, kind: typing.Any, err: msgspec.ValidationError) -> str:
+    if _mentions_secret(kind):
+        # The value stays unsaid: a mistyped key is nearly the key
+        return _reason(err) if isinstance(value, str) else f"must be {wording.expected(kind)}"
+    return wording.complaint(value, kind) or _reason(err)
+
+
+def _mentions_secret(kind: typing.Any) -> bool:
+    return kind is Secret or any(_mentions_secret(part) for part in typing.get_args(kind))
+
+
+def _is_section(kind: typing.Any) -> typing.TypeGuard[type[Section]]:
+    return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _convert(value: object, kind: type[S]) -> S:
+    return msgspec.convert(value, kind, dec_hook=_decode_secret)
+
+
+def _decode_secret(kind: type, value: object) -> object:
+    if kind is Secret and isinstance(value, str):
+        return Secret(value)
+    raise TypeError(f"must be {wording.expected(kind)}")
+
+
+def _reason(err: msgspec.ValidationError) -> str:
+    return str(err).partition(" - at `")[0]
