@@ -9,6 +9,7 @@
     * OutcomeUnknown             a call was sent, whether it acted is not known: never repeat it
     * CallRefused                the board answered with a typed error
     * WrongDevice                what answers there is not a Barnacle board
+  * NetworkError                 nobody answered over HTTP: no network, cut, too slow
   * ProviderError
     * TransientProviderError     likely to succeed later (network, 5xx, 429)
     * ProviderRefused            final: wrong key, no quota, bad request
@@ -65,12 +66,24 @@ class WrongDevice(LinkError):
     """Something answers on that port, and it is not a board we can use."""
 
 
+class NetworkError(BarnacleError):
+    """No usable HTTP answer: no network, no such host, no trust, cut off or too slow."""
+
+
 class ProviderError(BarnacleError):
     """The language model service did not give an answer."""
 
 
 class TransientProviderError(ProviderError):
-    """Likely to succeed later: no network, overloaded, rate limited."""
+    """Likely to succeed later: no network, overloaded, rate limited.
+
+    Args:
+        retry_after_s: how long the service asked to be left alone, if it did.
+    """
+
+    def __init__(self, text: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
 
 
 class ProviderRefused(ProviderError):

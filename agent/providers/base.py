@@ -50,10 +50,10 @@ class ChatRequest:
 
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...] = field(default=())
-    # None means the provider's configured model
+    # None means what the provider is configured with
     model: str | None = None
-    temperature: float = DEFAULT_TEMPERATURE
-    max_tokens: int = DEFAULT_MAX_TOKENS
+    temperature: float | None = None
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
