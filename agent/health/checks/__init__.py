@@ -1,0 +1,1 @@
+"""One file for each thing that can be wrong; each says one sentence."""

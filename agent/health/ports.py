@@ -1,0 +1,49 @@
+"""Serial ports of this machine and what is known of each: for lists and for advice."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.link.discovery import UDEV_PORT
+from agent.printable import printable_line
+
+# As much as a USB device may say of itself on the screen
+_MAX_LABEL_CHARS = 80
+_BY_ID = Path("/dev/serial/by-id")
+
+
+@dataclass(frozen=True, slots=True)
+class SerialDevice:
+    """A serial port; `names` are other paths that lead to it and survive replugging."""
+
+    path: str
+    names: tuple[str, ...] = ()
+    description: str = ""
+    usb_id: str = ""
+
+
+def serial_devices() -> list[SerialDevice]:
+    """Every serial port that is there now, sorted by path; blocks, so it belongs in a thread."""
+    from serial.tools.list_ports import comports  # noqa: PLC0415  # only where ports are listed
+
+    return sorted(
+        (
+            SerialDevice(
+                path=port.device,
+                names=_names_of(port.device),
+                description=printable_line(_described(port), _MAX_LABEL_CHARS),
+                usb_id=f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None else "",
+            )
+            for port in comports()
+        ),
+        key=lambda device: device.path,
+    )
+
+
+def _described(port: object) -> str:
+    words = (getattr(port, name, None) for name in ("manufacturer", "product", "serial_number"))
+    return " ".join(str(word) for word in words if word)
+
+
+def _names_of(path: str, by_id: Path = _BY_ID) -> tuple[str, ...]:
+    links = [Path(UDEV_PORT), *sorted(by_id.glob("*"))]
+    return tuple(str(link) for link in links if link.exists() and link.samefile(path))

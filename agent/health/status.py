@@ -1,0 +1,84 @@
+"""What the running agent says of itself in `status.json`: written by it, read by everybody else.
+
+The writer replaces the file whole; a reader takes a missing or damaged one as silence.
+"""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from agent.storage.files import write_atomic
+
+# Far more than a status of many channels takes
+_MAX_BYTES = 64 * 1024
+# Position of the start time in /proc/<pid>/stat, counted after the program's name
+_START_FIELD = 19
+
+
+class BoardReport(msgspec.Struct, frozen=True):
+    """The board; `state` is a value of `BoardState`."""
+
+    state: str = "absent"
+    port: str = ""
+    board: str = ""
+    firmware: str = ""
+    trouble: str = ""
+
+
+class ChannelReport(msgspec.Struct, frozen=True):
+    """A channel; `trouble` is a sentence, or empty while it works."""
+
+    name: str
+    trouble: str = ""
+
+
+class Status(msgspec.Struct, frozen=True):
+    """One agent; `start_ticks` tells it from a later program with the same pid."""
+
+    pid: int
+    start_ticks: int
+    since_s: float
+    version: str = ""
+    provider: str = ""
+    board: BoardReport = BoardReport()
+    channels: tuple[ChannelReport, ...] = ()
+    last_error: str = ""
+    last_error_at_s: float = 0.0
+
+    @property
+    def is_running(self) -> bool:
+        return start_ticks_of(self.pid) == self.start_ticks
+
+
+def start_ticks_of(pid: int) -> int | None:
+    """When a program started, in ticks since boot; None when there is no such program."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    # The program's name may hold spaces and brackets: what counts follows the last bracket
+    return int(line.rpartition(")")[2].split()[_START_FIELD])
+
+
+def own_start_ticks() -> int:
+    return start_ticks_of(os.getpid()) or 0
+
+
+def write_status(path: Path, status: Status) -> None:
+    """Replace the file.
+
+    Raises:
+        StorageFull: the old one is still there.
+    """
+    write_atomic(path, msgspec.json.encode(status))
+
+
+def read_status(path: Path) -> Status | None:
+    """What was last said; None when nothing was, or nothing that can be understood."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES)
+        return msgspec.json.decode(content, type=Status)
+    except (OSError, msgspec.DecodeError, UnicodeError, RecursionError):
+        return None

@@ -1,0 +1,58 @@
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.health.base import Level, Patient
+from agent.health.checks import clock
+
+
+@pytest.fixture
+def timesync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "timesync"
+    monkeypatch.setattr(clock, "_TIMESYNC", folder)
+    return folder
+
+
+@pytest.mark.usefixtures("timesync")
+async def test_a_right_clock_is_fine(patient: Patient) -> None:
+    assert (await clock.check(patient)).level is Level.OK
+
+
+async def test_a_clock_before_this_program_is_failed(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "_EARLIEST_S", time.time() + 60)
+    found = await clock.check(patient)
+    assert found.level is Level.FAILED
+    assert "long past" in found.sentence
+
+
+async def test_a_clock_older_than_what_is_stored_is_failed(patient: Patient) -> None:
+    patient.state_dir.mkdir()
+    patient.databases[0].write_text("")
+    tomorrow_s = time.time() + 86_400
+    os.utime(patient.databases[0], (tomorrow_s, tomorrow_s))
+    assert (await clock.check(patient)).level is Level.FAILED
+
+
+@pytest.fixture
+def timesync_runs(timesync: Path) -> Path:
+    timesync.mkdir()
+    return timesync
+
+
+@pytest.mark.usefixtures("timesync_runs")
+async def test_a_clock_that_the_network_did_not_set_yet_is_a_warning(patient: Patient) -> None:
+    assert (await clock.check(patient)).level is Level.WARNING
+
+
+@pytest.fixture
+def timesync_is_done(timesync_runs: Path) -> None:
+    (timesync_runs / "synchronized").touch()
+
+
+@pytest.mark.usefixtures("timesync_is_done")
+async def test_a_clock_that_the_network_set_is_fine(patient: Patient) -> None:
+    assert (await clock.check(patient)).level is Level.OK

@@ -1,0 +1,45 @@
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from agent.health.base import Level, Patient
+from agent.health.checks.state import check
+
+MB = 1024 * 1024
+
+
+class Usage(NamedTuple):
+    free: int
+
+
+@pytest.mark.parametrize(
+    ("free_mb", "level"), [(10_000, Level.OK), (499, Level.WARNING), (49, Level.FAILED)]
+)
+async def test_room_decides(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, free_mb: int, level: Level
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free_mb * MB))
+    found = await check(patient)
+    assert found.level is level
+    assert f"{free_mb} MB" in found.sentence
+
+
+async def test_looking_makes_no_folder(patient: Patient) -> None:
+    await check(patient)
+    assert not patient.state_dir.exists()
+
+
+async def test_a_file_in_its_place_is_failed(patient: Patient) -> None:
+    patient.state_dir.write_text("")
+    assert (await check(patient)).level is Level.FAILED
+
+
+async def test_a_folder_that_cannot_be_written_is_failed(patient: Patient) -> None:
+    # Nobody, not even root, makes files there
+    found = await check(replace(patient, state_dir=Path(f"/proc/{os.getpid()}/task")))
+    assert found.level is Level.FAILED
+    assert "BARNACLE_STATE_DIR" in found.sentence
