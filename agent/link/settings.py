@@ -7,7 +7,7 @@ import msgspec
 from agent.config import Section
 
 
-class BoardSettings(Section):
+class BoardSettings(Section, frozen=True):
     """Where the board is; what is wired to it is the board's own to say."""
 
     # First word of the names of its tools: board_gpio_write

@@ -1,0 +1,251 @@
+"""The board on a serial port: found, greeted, called, held by leases, and found again.
+
+Promises: one object for the life of the agent, whatever happens to the cable; a call never acts
+twice; outputs are never restored after a reset. `run` is supervised by the composition root.
+"""
+
+import asyncio
+import logging
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.clock import Clock
+from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
+from agent.link import frame as wire
+from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
+from agent.link.connection import Connection
+from agent.link.discovery import Ports, SerialPorts
+from agent.link.fetch import fetch_manifest
+from agent.link.leases import Leases, renewal_interval_s
+from agent.link.manifest import Manifest, Method, read_manifest
+from agent.link.manifest_cache import ManifestCache
+from agent.link.packing import BadAnswer, pack, pin_bits, unpack
+from agent.link.reconnect import POLL_S, BackOff
+from agent.link.session import Counters, Request
+from agent.link.settings import BoardSettings
+
+# The slowest method of a board (a 1-Wire conversion) takes 0.75 s; a person waits this long
+CALL_DEADLINE_MS = 3_000
+# Making outputs safe or holding them is nothing to wait for: a late one is a failed one
+URGENT_DEADLINE_MS = 1_000
+_MASK_FORMAT = "<I"
+# The one reset cause that is nobody's trouble
+_PLUGGED_IN = "power-on"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """What exists only while the board is ready."""
+
+    connection: Connection
+    manifest: Manifest
+    leases: Leases
+
+
+class SerialBoard:
+    """A `Board` behind a serial port.
+
+    Args:
+        folder: where manifests are kept; the last one gives tools while the board is away.
+        ports: where the board is looked for; by default the ports of this machine.
+    """
+
+    def __init__(
+        self, settings: BoardSettings, folder: Path, clock: Clock, ports: Ports | None = None
+    ) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._ports = ports or SerialPorts(settings)
+        self._cache = ManifestCache(folder)
+        self._back_off = BackOff()
+        self._live: _Live | None = None
+        self._listeners: list[Callable[[Manifest], None]] = []
+        self._last_identity: BoardIdentity | None = None
+        self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble="not looked for yet")
+        self.counters = Counters()
+        self._manifest = self._remembered()
+
+    @property
+    def name(self) -> str:
+        return self._settings.name
+
+    @property
+    def status(self) -> BoardStatus:
+        return self._status
+
+    @property
+    def manifest(self) -> Manifest | None:
+        return self._manifest
+
+    def on_manifest(self, listener: Callable[[Manifest], None]) -> Unsubscribe:
+        self._listeners.append(listener)
+        if self._manifest is not None:
+            listener(self._manifest)
+        return lambda: self._listeners.remove(listener)
+
+    async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
+        live = self._live
+        if live is None:
+            raise LinkLost(self._status.trouble or "it is being greeted")
+        described = live.manifest.method(method)
+        if described is None:
+            raise CallRefused("not_supported", f"this board has no {method}")
+        payload = pack(live.manifest, described, arguments)
+        try:
+            result = await live.connection.call(Request(described.id, payload, CALL_DEADLINE_MS))
+        except OutcomeUnknown as err:
+            if described.safety == "read":
+                # A question that was not answered has done nothing
+                raise LinkLost(str(err)) from err
+            raise
+        if described.lease:
+            live.leases.hold(pin_bits(live.manifest, described, arguments))
+        return _values(live.manifest, described, result)
+
+    async def release(self) -> None:
+        live = self._live
+        if live is None:
+            return
+        live.leases.held = 0
+        try:
+            await live.connection.call(_urgent(wire.METHOD_SAFE))
+        except LinkError as err:
+            _log.warning("outputs go safe when their leases end: %s", err)
+
+    async def run(self) -> None:
+        """Look for the board, serve it, and look again; until cancelled."""
+        try:
+            while True:
+                path = await self._seek()
+                seen = self._ports.identity(path)
+                await self._attempt(path)
+                await self._pause(path, seen)
+        finally:
+            self._become(BoardState.CLOSED, self._status.port, "the agent has let go of it")
+
+    async def _seek(self) -> str:
+        while (path := await self._ports.find()) is None:
+            self._become(BoardState.ABSENT, self._settings.port, self._ports.missing())
+            self._back_off.reset()
+            await self._clock.sleep(POLL_S)
+        return path
+
+    async def _pause(self, path: str, seen: object) -> None:
+        """Wait before the next try, unless another device has appeared at the path."""
+        until_s = self._clock.monotonic_s() + self._back_off.next_s()
+        while (left_s := until_s - self._clock.monotonic_s()) > 0:
+            await self._clock.sleep(min(POLL_S, left_s))
+            if self._ports.identity(path) != seen:
+                self._back_off.reset()
+                return
+
+    async def _attempt(self, path: str) -> None:
+        if self._status.state is BoardState.ABSENT:
+            self._become(BoardState.CONNECTING, path, "")
+        try:
+            port = await self._ports.open(path)
+            async with Connection(port, self._clock) as connection:
+                self.counters = connection.session.counters
+                await self._serve(path, connection)
+        except WrongDevice as err:
+            self._become(BoardState.REFUSED, path, str(err))
+        except LinkError as err:
+            self._become(BoardState.CONNECTING, path, str(err))
+
+    async def _serve(self, path: str, connection: Connection) -> None:
+        greeting = await connection.greet()
+        raw = await asyncio.to_thread(self._cache.get, greeting.manifest_hash)
+        if raw is None:
+            raw = await fetch_manifest(connection, greeting.manifest_hash)
+        live = _Live(connection, read_manifest(raw), Leases())
+        self._learn(live.manifest)
+        self._live = live
+        self._back_off.reset()
+        self._become_ready(path, greeting.identity)
+        try:
+            await self._hold(live, raw)
+        finally:
+            self._live = None
+
+    async def _hold(self, live: _Live, raw: bytes) -> None:
+        """Renew leases until the session ends."""
+        async with asyncio.TaskGroup() as group:
+            renewing = group.create_task(self._renew(live))
+            await asyncio.to_thread(self._cache.put, raw)
+            reason = await live.connection.lost()
+            renewing.cancel()
+        raise LinkLost(reason)
+
+    async def _renew(self, live: _Live) -> None:
+        interval_s = renewal_interval_s(live.manifest, self._settings.lease_ms)
+        while True:
+            await self._clock.sleep(interval_s)
+            asked = live.leases.held
+            if not asked:
+                continue
+            try:
+                mask = struct.pack(_MASK_FORMAT, asked)
+                answer = await live.connection.call(_urgent(wire.METHOD_LEASE_RENEW, mask))
+                (granted,) = struct.unpack_from(_MASK_FORMAT, answer)
+            except (LinkError, struct.error) as err:
+                _log.warning("leases were not renewed: %s", err)
+                continue
+            self._report_lost(live, live.leases.renewed(asked, granted))
+
+    def _report_lost(self, live: _Live, lost: int) -> None:
+        names = [pin.name for pin in live.manifest.pins if lost & 1 << pin.index]
+        if names:
+            _log.warning("the board has let go of %s", ", ".join(names))
+
+    def _remembered(self) -> Manifest | None:
+        raw = self._cache.last()
+        try:
+            return read_manifest(raw) if raw else None
+        except WrongDevice:
+            # Written by a newer version of this agent
+            return None
+
+    def _learn(self, manifest: Manifest) -> None:
+        if manifest == self._manifest:
+            return
+        self._manifest = manifest
+        for listener in list(self._listeners):
+            listener(manifest)
+
+    def _become_ready(self, path: str, identity: BoardIdentity) -> None:
+        last, self._last_identity = self._last_identity, identity
+        self._become(BoardState.READY, path, _restart_sentence(last, identity), identity)
+
+    def _become(
+        self, state: BoardState, port: str, trouble: str, identity: BoardIdentity | None = None
+    ) -> None:
+        status = BoardStatus(state, port, identity, trouble)
+        if status == self._status:
+            return
+        self._status = status
+        _log.info("board %s: %s%s", state.value, port, f": {trouble}" if trouble else "")
+
+
+def _urgent(method: int, arguments: bytes = b"") -> Request:
+    return Request(method, arguments, URGENT_DEADLINE_MS, urgent=True)
+
+
+def _restart_sentence(last: BoardIdentity | None, now: BoardIdentity) -> str:
+    if last is None or last.unique_id != now.unique_id or last.boot_count == now.boot_count:
+        return ""
+    if now.reset_cause == _PLUGGED_IN:
+        return ""
+    return f"the board restarted ({now.reset_cause}); its outputs are at their safe values"
+
+
+def _values(manifest: Manifest, method: Method, result: bytes) -> dict[str, Value]:
+    try:
+        return unpack(manifest, method, result)
+    except BadAnswer as err:
+        if method.safety == "read":
+            raise CallRefused("io", str(err)) from err
+        raise OutcomeUnknown(str(err)) from err

@@ -1,0 +1,180 @@
+"""A session on a port: requests become awaitable, time and bytes reach the session.
+
+Used once. Every call ends: with an answer, with `LinkLost` when it certainly was not sent, or
+with `OutcomeUnknown`. It must not open ports or connect again; `SerialBoard` does.
+"""
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from typing import Self
+
+from agent.clock import Clock
+from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
+from agent.link.frame import CODES, OK
+from agent.link.greeting import Greeting
+from agent.link.label import safe_label
+from agent.link.port import Port
+from agent.link.session import Answer, Request, Session, SessionState
+from agent.link.window import Outgoing
+
+# More callers at once than this are refused, so that nothing piles up before a slow board
+MAX_PENDING_CALLS = 32
+# The board counts the deadline from the moment it has the request: allow for the way and repeats
+ANSWER_MARGIN_S = 1.0
+# As much of a board's explanation as is shown
+MAX_DETAIL_CHARS = 120
+
+_REQUEST_IDS = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A call that waits for its answer."""
+
+    frame: Outgoing
+    # An error is a result here: a caller that was cancelled never collects it
+    outcome: asyncio.Future[Answer | LinkError]
+
+
+class Connection:
+    """One port and one session, from the greeting until either ends."""
+
+    def __init__(self, port: Port, clock: Clock) -> None:
+        self._port = port
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        nonce = 1 + secrets.randbelow(2**32 - 1)
+        self.session = Session(nonce, port.path, clock.monotonic_s())
+        self._pending: dict[int, _Pending] = {}
+        self._next_id = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._greeted = asyncio.Event()
+        self._over = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        self._port.start(self._on_bytes, self._on_lost)
+        self._turn()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._on_lost("the agent let go of the board")
+        await self._port.aclose()
+
+    async def greet(self) -> Greeting:
+        """Wait for the board to greet back; the session's own limits bound the wait.
+
+        Raises:
+            WrongDevice: what answers speaks another version.
+            LinkLost: nothing that we understand answers.
+        """
+        await self._greeted.wait()
+        if self.session.state is SessionState.REFUSED:
+            raise WrongDevice(self.session.reason)
+        if self.session.greeting is None or self.session.is_over:
+            raise LinkLost(self.session.reason)
+        return self.session.greeting
+
+    async def lost(self) -> str:
+        """Wait for the end of the session; the sentence that says why."""
+        await self._over.wait()
+        return self.session.reason
+
+    async def call(self, request: Request) -> bytes:
+        """Send a request and wait for its result.
+
+        Raises:
+            LinkLost: it was not sent.
+            OutcomeUnknown: it was sent, and what became of it is not known.
+            CallRefused: the board said no.
+        """
+        if self.session.is_over:
+            raise LinkLost(self.session.reason)
+        if len(self._pending) >= MAX_PENDING_CALLS and not request.urgent:
+            raise CallRefused("busy", "too many calls are waiting for the board")
+        request_id = self._free_id()
+        frame = self.session.request(request, request_id)
+        pending = _Pending(frame, self._loop.create_future())
+        self._pending[request_id] = pending
+        try:
+            self._turn()
+            outcome = await self._outcome(pending, request.deadline_ms)
+        finally:
+            del self._pending[request_id]
+            if not frame.was_sent:
+                self.session.withdraw(frame)
+        if isinstance(outcome, LinkError):
+            raise outcome
+        return _result_of(outcome)
+
+    async def _outcome(self, pending: _Pending, deadline_ms: int) -> Answer | LinkError:
+        try:
+            async with asyncio.timeout(deadline_ms / 1000 + ANSWER_MARGIN_S):
+                return await pending.outcome
+        except TimeoutError:
+            if pending.frame.was_sent:
+                return OutcomeUnknown("the board did not answer in time")
+            return LinkLost("the board was too busy to be asked")
+
+    def _free_id(self) -> int:
+        while self._next_id in self._pending:
+            self._next_id = (self._next_id + 1) % _REQUEST_IDS
+        free = self._next_id
+        self._next_id = (free + 1) % _REQUEST_IDS
+        return free
+
+    def _on_bytes(self, data: bytes) -> None:
+        self.session.receive(data, self._clock.monotonic_s())
+        self._turn()
+
+    def _on_lost(self, reason: str) -> None:
+        self.session.end(reason)
+        self._turn()
+
+    def _turn(self) -> None:
+        now_s = self._clock.monotonic_s()
+        self.session.tick(now_s)
+        output = self.session.take_output()
+        if output:
+            self._port.write(output)
+        for answer in self.session.take_answers():
+            self._settle(answer)
+        if self.session.state is not SessionState.GREETING:
+            self._greeted.set()
+        if self.session.is_over:
+            self._fail_pending()
+            self._over.set()
+        self._set_timer(now_s)
+
+    def _set_timer(self, now_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due_at_s = self.session.due_at_s
+        if due_at_s is not None:
+            self._timer = self._loop.call_later(max(0.0, due_at_s - now_s), self._turn)
+
+    def _settle(self, answer: Answer) -> None:
+        pending = self._pending.get(answer.request_id)
+        if pending is None or pending.outcome.done():
+            self.session.counters.answers_late += 1
+        else:
+            pending.outcome.set_result(answer)
+
+    def _fail_pending(self) -> None:
+        reason = self.session.reason
+        for pending in self._pending.values():
+            if pending.outcome.done():
+                continue
+            if pending.frame.was_sent:
+                lost = OutcomeUnknown(f"the connection was lost before the answer came: {reason}")
+                pending.outcome.set_result(lost)
+            else:
+                pending.outcome.set_result(LinkLost(reason))
+
+
+def _result_of(answer: Answer) -> bytes:
+    if answer.code == OK:
+        return answer.payload
+    name = CODES[answer.code] if answer.code < len(CODES) else f"code_{answer.code}"
+    raise CallRefused(name, safe_label(answer.payload.decode(errors="replace"), MAX_DETAIL_CHARS))

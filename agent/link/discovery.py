@@ -1,0 +1,87 @@
+"""Which port the board is on: the configured one, the one that udev names, or one that fits."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Protocol
+
+from agent.link.port import Port, open_port
+from agent.link.settings import BoardSettings
+
+# Given by our udev rule, so that it is the same whatever else is plugged in
+UDEV_PORT = "/dev/barnacle-board"
+# USB vendors of boards that run MicroPython: its own ids, and ST's debug probes and ports.
+# Only these are written to: a stranger's printer must not be greeted.
+_VENDORS = frozenset({0xF055, 0x0483})
+_USB_SERIAL = ("ttyACM*", "ttyUSB*")
+
+# Changes whenever a device is unplugged and plugged in again, even under the same name
+PortIdentity = tuple[str, int, int, int]
+
+
+class Ports(Protocol):
+    """Where a board may be found, and the way to it."""
+
+    async def find(self) -> str | None:
+        """A path to try now; another one each time when several fit."""
+
+    def identity(self, path: str) -> PortIdentity | None:
+        """Which device is behind the path; None when none is."""
+
+    def missing(self) -> str:
+        """A sentence for the person when nothing is found."""
+
+    async def open(self, path: str) -> Port:
+        """An open port.
+
+        Raises:
+            LinkLost: it cannot be opened; the text says why.
+        """
+
+
+class SerialPorts:
+    """The serial ports of this machine, as the `[board]` table narrows them down."""
+
+    def __init__(self, settings: BoardSettings, devices: Path = Path("/dev")) -> None:
+        self._settings = settings
+        self._devices = devices
+        self._tried = 0
+
+    async def find(self) -> str | None:
+        for fixed in (self._settings.port, UDEV_PORT):
+            if fixed:
+                if self.identity(fixed):
+                    return fixed
+                if self._settings.port:
+                    return None
+        return await self._discover()
+
+    def identity(self, path: str) -> PortIdentity | None:
+        try:
+            real = os.path.realpath(path)
+            status = os.stat(real)  # noqa: PTH116 - realpath and stat of the same string
+        except OSError:
+            return None
+        return real, status.st_rdev, status.st_ino, status.st_ctime_ns
+
+    def missing(self) -> str:
+        if self._settings.port:
+            return f"{self._settings.port} is not there: is the board plugged in?"
+        return 'no board was found on USB: plug one in, or name its port as "board.port"'
+
+    async def open(self, path: str) -> Port:
+        return await open_port(path, self._settings.baud)
+
+    async def _discover(self) -> str | None:
+        # Without any such device pyserial is not even loaded
+        if not any(any(self._devices.glob(pattern)) for pattern in _USB_SERIAL):
+            return None
+        paths = await asyncio.to_thread(_ports_of_known_vendors)
+        self._tried += 1
+        return paths[self._tried % len(paths)] if paths else None
+
+
+def _ports_of_known_vendors() -> list[str]:
+    from serial.tools.list_ports import comports  # noqa: PLC0415 - only where USB devices are
+
+    return sorted(str(port.device) for port in comports() if port.vid in _VENDORS)

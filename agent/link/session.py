@@ -1,0 +1,311 @@
+"""One session with a board, without a port: bytes in, bytes out, and the time is told.
+
+Promises: a request is delivered at most once and in order, or the session ends with a reason.
+Used once; every new connection needs a new one. It must not wait, sleep or touch a file.
+"""
+
+import enum
+import struct
+from dataclasses import dataclass
+
+from agent.link import frame as wire
+from agent.link.frame import Decoder, Encoder, Frame
+from agent.link.greeting import (
+    MAX_PROTOCOL,
+    MIN_PROTOCOL,
+    Greeting,
+    hello_payload,
+    read_greeting,
+)
+from agent.link.overheard import Overheard
+from agent.link.window import Arrival, Outgoing, ReceiveWindow, SendWindow
+
+# A board between two passes of its loop answers well within this
+HELLO_INTERVAL_S = 0.25
+# Together 1.25 s: a board that has just been reset has started by then or is tried anew
+HELLO_TRIES = 5
+# When nothing was heard for this long the board is asked; below its dead-man of 0.5 s
+PING_INTERVAL_S = 0.35
+# Unanswered in a row: with the interval before the first, silence is noticed after 1.4 s
+MAX_UNANSWERED_PINGS = 3
+# Erasing the largest sector of an F4 takes 4 s; a board that claims more is not believed
+MAX_BUSY_S = 10.0
+# One NAK for each missing frame and round trip is enough
+NAK_INTERVAL_S = 0.03
+# The kernel holds 4095 bytes for us; the largest number that fits the field says nearly that
+OWN_CREDIT = 255
+
+_SEQUENCED = frozenset({wire.ANSWER, wire.EVENT})
+_CLOCK_MASK = 2**32 - 1
+
+
+class SessionState(enum.Enum):
+    """Where a session stands."""
+
+    # HELLO is sent and repeated; nothing has come back
+    GREETING = "greeting"
+    # The nonce was echoed: requests go through
+    OPEN = "open"
+    # The board answered in a version that is not ours; final
+    REFUSED = "refused"
+    # Given up, `reason` says why; final
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the board is asked; an urgent one overtakes those that wait, never those sent."""
+
+    method: int
+    arguments: bytes
+    deadline_ms: int
+    urgent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the board said to a request; `code` 0 is success."""
+
+    request_id: int
+    code: int
+    payload: bytes
+
+
+@dataclass(slots=True)
+class Counters:
+    """What a session has been through."""
+
+    frames_sent: int = 0
+    frames_received: int = 0
+    frames_dropped: int = 0
+    frames_resent: int = 0
+    frames_repeated: int = 0
+    frames_missed: int = 0
+    frames_ignored: int = 0
+    answers_late: int = 0
+
+
+class Session:
+    """The agent's end of a session.
+
+    Args:
+        nonce: random and not 0; frames of any other session are not accepted.
+        path: the port's name, for sentences to the person.
+        started_at_s: the time on the clock that every other `now_s` is of.
+    """
+
+    def __init__(self, nonce: int, path: str, started_at_s: float) -> None:
+        self.state = SessionState.GREETING
+        self.reason = ""
+        self.greeting: Greeting | None = None
+        self.counters = Counters()
+        self._nonce = nonce
+        self._path = path
+        self._encoder = Encoder(nonce)
+        self._decoder = Decoder(nonce)
+        self._overheard = Overheard()
+        self._sending = SendWindow()
+        self._receiving = ReceiveWindow()
+        self._output: list[bytes] = []
+        self._answers: list[Answer] = []
+        self._must_acknowledge = False
+        self._nak_after_s = started_at_s
+        self._busy_until_s = started_at_s
+        # HELLO while greeting, PING once open: how many went unanswered, and when the next is due
+        self._unanswered = 0
+        self._probe_at_s = started_at_s
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in {SessionState.REFUSED, SessionState.DEAD}
+
+    def request(self, request: Request, request_id: int) -> Outgoing:
+        """Queue a request; `tick` sends it when the board has room."""
+        head = struct.pack(wire.REQUEST_FORMAT, request.method, request_id, request.deadline_ms)
+        payload = head + request.arguments
+        return self._sending.add(wire.REQUEST, payload, urgent=request.urgent)
+
+    def withdraw(self, frame: Outgoing) -> None:
+        """Take back a request that was not sent."""
+        self._sending.withdraw(frame)
+
+    def receive(self, data: bytes, now_s: float) -> None:
+        """Bytes from the port; `take_answers` and `tick` afterwards."""
+        if self.state is SessionState.GREETING:
+            self._overheard.add(data)
+        for frame in self._decoder.feed(data):
+            if not self.is_over:
+                self._on_frame(frame, now_s)
+        self.counters.frames_dropped = self._decoder.dropped
+
+    def tick(self, now_s: float) -> None:
+        """Do what is due: greet, ask, send, send again, acknowledge, give up."""
+        if self.state is SessionState.GREETING:
+            self._greet(now_s)
+        elif self.state is SessionState.OPEN and now_s >= self._busy_until_s:
+            self._probe(now_s)
+            self._send(now_s)
+
+    def take_output(self) -> bytes:
+        """What is to be written to the port now."""
+        output = b"".join(self._output)
+        self._output.clear()
+        return output
+
+    def take_answers(self) -> list[Answer]:
+        """What the board has answered since the last time."""
+        answers, self._answers = self._answers, []
+        return answers
+
+    @property
+    def due_at_s(self) -> float | None:
+        """When `tick` is needed next, if nothing is received before."""
+        if self.is_over:
+            return None
+        if self._sending.is_waiting or self._must_acknowledge:
+            return self._busy_until_s
+        resend_at_s = self._sending.due_at_s
+        first_s = self._probe_at_s if resend_at_s is None else min(self._probe_at_s, resend_at_s)
+        return max(first_s, self._busy_until_s)
+
+    def end(self, reason: str) -> None:
+        """The port is gone, or the agent lets go."""
+        if not self.is_over:
+            self.state = SessionState.DEAD
+            self.reason = reason
+
+    def _greet(self, now_s: float) -> None:
+        if now_s < self._probe_at_s:
+            return
+        if self._unanswered >= HELLO_TRIES:
+            self.end(self._overheard.sentence(self._path))
+            return
+        self._unanswered += 1
+        self._probe_at_s = now_s + HELLO_INTERVAL_S
+        self._emit(wire.HELLO, payload=hello_payload(self._nonce))
+
+    def _probe(self, now_s: float) -> None:
+        if now_s < self._probe_at_s:
+            return
+        if self._unanswered >= MAX_UNANSWERED_PINGS:
+            self.end("the board has fallen silent")
+            return
+        self._unanswered += 1
+        self._probe_at_s = now_s + PING_INTERVAL_S
+        self._emit(wire.PING, payload=struct.pack(wire.PING_FORMAT, _clock_ms(now_s)))
+
+    def _send(self, now_s: float) -> None:
+        self._resend(self._sending.resend_due(now_s))
+        if self._sending.is_hopeless:
+            self.end("the board does not acknowledge what it is sent")
+        if self.is_over:
+            return
+        while (frame := self._sending.next_frame(now_s)) is not None:
+            self._emit(frame.kind, frame.sequence, frame.payload)
+        if self._must_acknowledge:
+            self._emit(wire.ACK)
+
+    def _on_frame(self, frame: Frame, now_s: float) -> None:
+        if frame.kind in {wire.HELLO, wire.HELLO_ACK}:
+            self._on_greeting(frame, now_s)
+            return
+        if self.state is not SessionState.OPEN:
+            return
+        self.counters.frames_received += 1
+        self._heard(now_s)
+        self._sending.credit_bytes = frame.credit * wire.CREDIT_UNIT_BYTES
+        self._sending.acknowledge(frame.ack, now_s)
+        if frame.kind not in _SEQUENCED or self._is_new(frame, now_s):
+            self._react(frame, now_s)
+
+    def _react(self, frame: Frame, now_s: float) -> None:
+        match frame.kind:
+            case wire.ANSWER:
+                self._on_answer(frame.payload)
+            case wire.NAK:
+                self._resend(self._sending.resend_missing(now_s))
+            case wire.PING:
+                self._on_ping(frame.payload, now_s)
+            case wire.BUSY:
+                self._on_busy(frame.payload, now_s)
+            case wire.ACK | wire.PONG | wire.EVENT:
+                # The header was all of it, or nobody has subscribed
+                pass
+            case _:
+                self.counters.frames_ignored += 1
+
+    def _on_greeting(self, frame: Frame, now_s: float) -> None:
+        if frame.kind == wire.HELLO:
+            self._overheard.is_echo = True
+            return
+        greeting = read_greeting(frame.payload)
+        if self.state is not SessionState.GREETING or greeting is None:
+            return
+        if greeting.nonce != self._nonce:
+            return
+        self.greeting = greeting
+        if not greeting.is_understood:
+            self.state = SessionState.REFUSED
+            self.reason = _version_sentence(greeting)
+            return
+        self.state = SessionState.OPEN
+        self._sending.credit_bytes = greeting.window_bytes
+        self._heard(now_s)
+
+    def _is_new(self, frame: Frame, now_s: float) -> bool:
+        arrival = self._receiving.take(frame.sequence)
+        self._must_acknowledge = True
+        if arrival is Arrival.REPEATED:
+            self.counters.frames_repeated += 1
+        elif arrival is Arrival.GAP:
+            self.counters.frames_missed += 1
+            if now_s >= self._nak_after_s:
+                self._nak_after_s = now_s + NAK_INTERVAL_S
+                self._emit(wire.NAK)
+        return arrival is Arrival.NEW
+
+    def _on_ping(self, payload: bytes, now_s: float) -> None:
+        if len(payload) >= struct.calcsize(wire.PING_FORMAT):
+            (asked_ms,) = struct.unpack_from(wire.PING_FORMAT, payload)
+            answer = struct.pack(wire.PONG_FORMAT, asked_ms, _clock_ms(now_s))
+            self._emit(wire.PONG, payload=answer)
+
+    def _on_busy(self, payload: bytes, now_s: float) -> None:
+        if len(payload) >= struct.calcsize(wire.BUSY_FORMAT):
+            (busy_ms,) = struct.unpack_from(wire.BUSY_FORMAT, payload)
+            self._busy_until_s = now_s + min(busy_ms / 1000, MAX_BUSY_S)
+            self._probe_at_s = self._busy_until_s + PING_INTERVAL_S
+
+    def _on_answer(self, payload: bytes) -> None:
+        head = struct.calcsize(wire.ANSWER_FORMAT)
+        if len(payload) >= head:
+            request_id, code = struct.unpack_from(wire.ANSWER_FORMAT, payload)
+            self._answers.append(Answer(request_id, code, payload[head:]))
+
+    def _heard(self, now_s: float) -> None:
+        self._unanswered = 0
+        self._probe_at_s = now_s + PING_INTERVAL_S
+
+    def _resend(self, frames: list[Outgoing]) -> None:
+        for frame in frames:
+            self.counters.frames_resent += 1
+            self._emit(frame.kind, frame.sequence, frame.payload)
+
+    def _emit(self, kind: int, sequence: int = 0, payload: bytes = b"") -> None:
+        ack = self._receiving.expected
+        length = self._encoder.encode(kind, sequence, ack, OWN_CREDIT, payload)
+        self._output.append(bytes(self._encoder.wire[:length]))
+        self.counters.frames_sent += 1
+        self._must_acknowledge = False
+
+
+def _clock_ms(now_s: float) -> int:
+    return int(now_s * 1000) & _CLOCK_MASK
+
+
+def _version_sentence(greeting: Greeting) -> str:
+    ours = f"{MIN_PROTOCOL}" if MIN_PROTOCOL == MAX_PROTOCOL else f"{MIN_PROTOCOL}-{MAX_PROTOCOL}"
+    return (
+        f"the firmware {greeting.identity.firmware} on the board does not speak version {ours} "
+        "of the link: flash the firmware that came with this agent"
+    )

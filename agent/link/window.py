@@ -1,0 +1,162 @@
+"""Sequenced frames on their way: what is sent again until acknowledged, and what is taken once.
+
+Go-back-N. Knows numbers and times; encodes nothing and sends nothing.
+"""
+
+import enum
+from collections import deque
+from dataclasses import dataclass
+
+from agent.link.frame import HEADER_BYTES, RAW_LIMIT_BYTES, WIRE_LIMIT_BYTES
+from agent.link.retransmission import MAX_RETRIES, RetransmissionTimer
+
+# Of the 256 numbers, half are "before" and half "after" the expected one
+_SEQUENCES = 256
+_AHEAD = _SEQUENCES // 2
+# Delimiters, COBS, header and CRC around a payload
+_OVERHEAD_BYTES = WIRE_LIMIT_BYTES - (RAW_LIMIT_BYTES - 2 * HEADER_BYTES)
+# Frames on their way at once; the peer's receive buffer may allow fewer
+WINDOW_FRAMES = 8
+# A NAK that follows a resend more closely than this speaks of the frames before it
+NAK_HOLD_OFF_S = 0.02
+
+
+@dataclass(slots=True)
+class Outgoing:
+    """A sequenced frame: waiting (`tries` is 0), or sent and not yet acknowledged."""
+
+    kind: int
+    payload: bytes
+    sequence: int = 0
+    tries: int = 0
+    sent_at_s: float = 0.0
+
+    @property
+    def was_sent(self) -> bool:
+        return self.tries > 0
+
+    @property
+    def wire_bytes(self) -> int:
+        return len(self.payload) + _OVERHEAD_BYTES
+
+
+class SendWindow:
+    """Frames in the order they were given, sent within the peer's credit until acknowledged."""
+
+    def __init__(self) -> None:
+        self.credit_bytes = 0
+        self.timer = RetransmissionTimer()
+        self._waiting: deque[Outgoing] = deque()
+        self._on_way: deque[Outgoing] = deque()
+        self._next_sequence = 0
+        self._fruitless = 0
+
+    def add(self, kind: int, payload: bytes, *, urgent: bool = False) -> Outgoing:
+        """Queue a frame, an urgent one before all that wait."""
+        frame = Outgoing(kind, payload)
+        if urgent:
+            self._waiting.appendleft(frame)
+        else:
+            self._waiting.append(frame)
+        return frame
+
+    def withdraw(self, frame: Outgoing) -> None:
+        """Take back a frame that has not been sent."""
+        self._waiting.remove(frame)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a frame could be sent now."""
+        return bool(self._waiting) and self._fits(self._waiting[0])
+
+    @property
+    def due_at_s(self) -> float | None:
+        """When the oldest frame on its way is to be sent again."""
+        return self._on_way[0].sent_at_s + self.timer.rto_s if self._on_way else None
+
+    def next_frame(self, now_s: float) -> Outgoing | None:
+        """The next frame to be sent for the first time, if the credit allows one."""
+        if not self.is_waiting:
+            return None
+        frame = self._waiting.popleft()
+        frame.sequence = self._next_sequence
+        self._next_sequence = (self._next_sequence + 1) % _SEQUENCES
+        self._on_way.append(frame)
+        return _sent(frame, now_s)
+
+    def acknowledge(self, ack: int, now_s: float) -> None:
+        """Forget every frame before `ack`; an `ack` of something never sent is ignored."""
+        if not self._on_way:
+            return
+        count = (ack - self._on_way[0].sequence) % _SEQUENCES
+        if not 0 < count <= len(self._on_way):
+            return
+        self._fruitless = 0
+        for _ in range(count):
+            frame = self._on_way.popleft()
+        # Karn: of a frame that was sent twice nobody knows which one was acknowledged
+        if frame.tries == 1:
+            self.timer.sample(now_s - frame.sent_at_s)
+
+    def resend_missing(self, now_s: float) -> list[Outgoing]:
+        """After a NAK: everything on its way again, unless that has just happened."""
+        if not self._on_way or now_s - self._on_way[0].sent_at_s < NAK_HOLD_OFF_S:
+            return []
+        return self._resend(now_s)
+
+    def resend_due(self, now_s: float) -> list[Outgoing]:
+        """After the timeout: everything on its way again."""
+        if self.due_at_s is None or now_s < self.due_at_s:
+            return []
+        self.timer.back_off()
+        return self._resend(now_s)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the oldest frame was sent as often as it may be."""
+        return self._fruitless > MAX_RETRIES
+
+    def _resend(self, now_s: float) -> list[Outgoing]:
+        self._fruitless += 1
+        return [_sent(frame, now_s) for frame in self._on_way]
+
+    def _fits(self, frame: Outgoing) -> bool:
+        if not self._on_way:
+            # One is always allowed: its acknowledgement brings the next credit
+            return True
+        bytes_on_way = sum(one.wire_bytes for one in self._on_way)
+        return (
+            len(self._on_way) < WINDOW_FRAMES
+            and bytes_on_way + frame.wire_bytes <= self.credit_bytes
+        )
+
+
+class Arrival(enum.Enum):
+    """What a sequenced frame is to its receiver."""
+
+    # The one expected: it counts
+    NEW = "new"
+    # It was taken before: acknowledge again, nothing else
+    REPEATED = "repeated"
+    # One before it is missing
+    GAP = "gap"
+
+
+class ReceiveWindow:
+    """The next sequence that is expected; only that one is taken."""
+
+    def __init__(self) -> None:
+        self.expected = 0
+
+    def take(self, sequence: int) -> Arrival:
+        if sequence == self.expected:
+            self.expected = (self.expected + 1) % _SEQUENCES
+            return Arrival.NEW
+        ahead = (sequence - self.expected) % _SEQUENCES
+        return Arrival.GAP if ahead < _AHEAD else Arrival.REPEATED
+
+
+def _sent(frame: Outgoing, now_s: float) -> Outgoing:
+    frame.tries += 1
+    frame.sent_at_s = now_s
+    return frame
