@@ -1,0 +1,161 @@
+"""The chat in a terminal: the person at the keyboard is the owner.
+
+With `plain` it serves pipes: one line in, one line out, nothing else on standard output.
+"""
+
+import asyncio
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.channels.base import Answer, Channel, Deliver, Question
+from agent.channels.lines import Lines
+from agent.clock import Clock
+from agent.messages import Inbound, Outbound, Provenance
+from agent.printable import printable_text
+
+# The person at the keyboard of the device
+OWNER = "owner"
+# Longest answer that is shown; a model cannot flood the screen
+MAX_SHOWN_CHARS = 256 * 1024
+# An answer that takes longer than this to begin is announced
+PATIENCE_S = 1.0
+_WAITING = "…"
+_ANSWERS = {
+    "y": Answer.YES,
+    "yes": Answer.YES,
+    "n": Answer.NO,
+    "no": Answer.NO,
+    "a": Answer.ALWAYS,
+    "always": Answer.ALWAYS,
+}
+_LEAVE = frozenset({"/quit", "/exit"})
+
+Write = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """The message whose answer the person waits for, and what is on the screen of it."""
+
+    inbound: Inbound
+    answered: asyncio.Event
+    shown: str = ""
+    announced: bool = False
+
+
+class Terminal(Channel):
+    """One person, one conversation, one message at a time."""
+
+    name = "terminal"
+
+    def __init__(
+        self, lines: Lines, write: Write, clock: Clock, prompt: str, *, plain: bool
+    ) -> None:
+        self._lines = lines
+        self._write = write
+        self._clock = clock
+        self._prompt = prompt
+        self._plain = plain
+        self._run_id = uuid.uuid4().hex
+        self._count = 0
+        self._waiting: _Waiting | None = None
+
+    @property
+    def busy_conversation(self) -> str | None:
+        """The conversation that is waiting for an answer, if any."""
+        return None if self._waiting is None else self._waiting.inbound.conversation
+
+    async def listen(self, deliver: Deliver) -> None:
+        """Until the input ends or the person leaves."""
+        while True:
+            line = await self._lines.read(self._prompt)
+            if line is None or line.strip() in _LEAVE:
+                return
+            if line.strip():
+                await self._converse(line.strip(), deliver)
+            elif self._plain:
+                self._write("\n")
+
+    async def send(self, message: Outbound) -> None:
+        waiting = self._waiting
+        if waiting is None or waiting.inbound.message_id != message.in_reply_to:
+            self._write(f"{self._fit(message.text)}\n")
+            return
+        self._show(waiting, message.text)
+        self._write("\n")
+        waiting.answered.set()
+
+    async def draft(self, inbound: Inbound, text_so_far: str) -> None:
+        waiting = self._waiting
+        if self._plain or waiting is None or waiting.inbound is not inbound:
+            return
+        self._show(waiting, text_so_far)
+
+    async def ask(self, inbound: Inbound, question: Question) -> Answer:
+        if self._plain:
+            return Answer.NONE
+        shown = json.dumps(json.loads(question.arguments_json or "{}"), ensure_ascii=False)
+        self._erase_announcement()
+        self._write(
+            f"\n{question.tool} {printable_text(shown, MAX_SHOWN_CHARS)}\n"
+            f"It needs your word: {question.reason}.\n"
+        )
+        while True:
+            line = await self._lines.read("[y]es / [n]o / [a]lways: ")
+            if line is None:
+                return Answer.NONE
+            answer = _ANSWERS.get(line.strip().lower())
+            if answer is not None:
+                return answer
+
+    async def _converse(self, text: str, deliver: Deliver) -> None:
+        self._count += 1
+        inbound = Inbound(
+            message_id=f"{self._run_id}-{self._count}",
+            channel=self.name,
+            sender=OWNER,
+            reply_target="local",
+            text=text,
+            received_at_s=self._clock.wall_s(),
+            provenance=Provenance.OWNER,
+        )
+        waiting = self._waiting = _Waiting(inbound, asyncio.Event())
+        try:
+            await deliver(inbound)
+            await self._wait(waiting)
+        finally:
+            self._waiting = None
+
+    async def _wait(self, waiting: _Waiting) -> None:
+        if not self._plain:
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await waiting.answered.wait()
+            except TimeoutError:
+                self._announce(waiting)
+        await waiting.answered.wait()
+
+    def _announce(self, waiting: _Waiting) -> None:
+        if not waiting.shown:
+            waiting.announced = True
+            self._write(_WAITING)
+
+    def _erase_announcement(self) -> None:
+        if self._waiting is not None and self._waiting.announced:
+            self._waiting.announced = False
+            self._write("\r \r")
+
+    def _show(self, waiting: _Waiting, text: str) -> None:
+        fit = self._fit(text)
+        self._erase_announcement()
+        if fit.startswith(waiting.shown):
+            self._write(fit[len(waiting.shown) :])
+        else:
+            self._write(f"\n{fit}")
+        waiting.shown = fit
+
+    def _fit(self, text: str) -> str:
+        shown = printable_text(text, MAX_SHOWN_CHARS)
+        return " ".join(shown.split()) if self._plain else shown

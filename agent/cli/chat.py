@@ -1,0 +1,12 @@
+"""`barnacle chat`: a conversation in this terminal."""
+
+from argparse import Namespace
+
+from agent import app
+from agent.cli import surroundings
+from agent.cli.loop import run_in_loop
+
+
+def run(arguments: Namespace) -> int:
+    settings, paths = surroundings.of(arguments)
+    return run_in_loop(app.chat(settings, paths, plain=arguments.plain))

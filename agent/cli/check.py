@@ -1,0 +1,57 @@
+"""`barnacle check`: what the agent would say of a configuration, without starting it."""
+
+import os
+import tomllib
+from argparse import Namespace
+from pathlib import Path
+
+from agent.cli import exits
+from agent.cli.output import say, say_json
+from agent.config import keys, load
+from agent.errors import ConfigRefused
+from agent.settings import SYSTEM_CONFIG, Settings, expanded, find_config
+
+_EXAMPLE = Path(__file__).with_name("example.toml")
+
+
+def run(arguments: Namespace) -> int:
+    if arguments.example:
+        print(_EXAMPLE.read_text(encoding="utf-8"), end="")
+        return exits.OK
+    path = _chosen(arguments)
+    if path is None:
+        return _nothing_to_check(arguments)
+    try:
+        load(path, Settings)
+    except ConfigRefused as err:
+        if not arguments.json:
+            raise
+        say_json({"ok": False, "file": str(path), "problems": str(err).splitlines()})
+        return exits.USAGE
+    keys_set = _count(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    if arguments.json:
+        say_json({"ok": True, "file": str(path), "keys_set": keys_set})
+    else:
+        known = len(list(keys(Settings)))
+        say(f"ok: {path} sets {keys_set} of {known} keys")
+    return exits.OK
+
+
+def _chosen(arguments: Namespace) -> Path | None:
+    named = arguments.file or getattr(arguments, "config", None)
+    return expanded(named, os.environ) if named else find_config(os.environ)
+
+
+def _nothing_to_check(arguments: Namespace) -> int:
+    if arguments.json:
+        say_json({"ok": True, "file": None, "keys_set": 0})
+    else:
+        say(
+            "ok: there is no configuration file, every key has its default "
+            f"(looked for ~/.config/barnacle/barnacle.toml and {SYSTEM_CONFIG})"
+        )
+    return exits.OK
+
+
+def _count(table: dict[str, object]) -> int:
+    return sum(_count(value) if isinstance(value, dict) else 1 for value in table.values())

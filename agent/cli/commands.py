@@ -1,0 +1,96 @@
+"""Runs the chosen command and turns whatever goes wrong in it into lines a person can act on.
+
+The module of a command is `agent/cli/<command>.py`, loaded when it is chosen; its
+`run(arguments)` returns the exit status.
+"""
+
+import importlib
+import io
+import logging
+import sys
+import traceback
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+
+from agent.cli import exits
+from agent.cli.parser import parser
+from agent.errors import BarnacleError, ConfigRefused
+from agent.printable import printable_line
+
+# An error is a sentence; a longer one is somebody else's text
+_MAX_ERROR_CHARS = 600
+
+
+def run(words: Sequence[str]) -> int:
+    """The exit status; only KeyboardInterrupt, BrokenPipeError and usage leave as exceptions."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that is not UTF-8 shows a question mark instead of failing
+            stream.reconfigure(errors="replace")
+    top = parser()
+    arguments = top.parse_args(words)
+    if arguments.command is None:
+        top.print_help()
+        return exits.USAGE
+    return _guarded(arguments)
+
+
+def complain(message: str) -> None:
+    """One line on stderr, whatever the message holds."""
+    print(f"barnacle: {printable_line(message, _MAX_ERROR_CHARS)}", file=sys.stderr)
+
+
+def _guarded(arguments: Namespace) -> int:
+    try:
+        return int(importlib.import_module(f"agent.cli.{arguments.command}").run(arguments))
+    except BrokenPipeError:
+        raise
+    except ConfigRefused as err:
+        for line in str(err).splitlines():
+            complain(line)
+        return exits.USAGE
+    except BarnacleError as err:
+        complain(str(err))
+    except OSError as err:
+        complain(_sentence(err))
+    except ExceptionGroup as group:
+        _complain_of_all(group, arguments)
+    except Exception as err:  # noqa: BLE001  # the last line of defence: a person sees no traceback
+        _complain_of_bug(err, arguments)
+    return exits.FAILED
+
+
+def _complain_of_all(group: ExceptionGroup[Exception], arguments: Namespace) -> None:
+    for err in _leaves(group):
+        if isinstance(err, BarnacleError):
+            complain(str(err))
+        else:
+            _complain_of_bug(err, arguments)
+
+
+def _complain_of_bug(err: Exception, arguments: Namespace) -> None:
+    if getattr(arguments, "debug", False):
+        traceback.print_exception(err)
+        return
+    complain(
+        f"unexpected {type(err).__name__}: {err} (a mistake in Barnacle: "
+        "run it again with --debug and report what it prints)"
+    )
+    # Without a handler, logging would print the traceback where it must not be
+    log = logging.getLogger(__name__)
+    if log.hasHandlers():
+        log.error("unexpected error in `%s`", arguments.command, exc_info=err)
+
+
+def _leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:
+    for err in group.exceptions:
+        if isinstance(err, ExceptionGroup):
+            yield from _leaves(err)
+        else:
+            yield err
+
+
+def _sentence(err: OSError) -> str:
+    if err.filename is None or err.strerror is None:
+        return str(err)
+    return f"{err.filename}: {err.strerror}"

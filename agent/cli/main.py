@@ -1,0 +1,35 @@
+"""The `barnacle` command: exit status 0 done, 1 failed, 2 usage or configuration.
+
+Nothing is imported here that `--version` does not need.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from agent import __version__
+from agent.cli import exits
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words == ["--version"]:
+        print(f"barnacle {__version__}")
+        return exits.OK
+    from agent.cli import commands  # noqa: PLC0415  # --version goes without it
+
+    try:
+        status = commands.run(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes once more at exit and would complain then
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exits.NOBODY_READS
+    except KeyboardInterrupt:
+        return exits.INTERRUPTED
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

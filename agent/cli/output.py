@@ -1,0 +1,34 @@
+"""Printing: text from outside is cleaned for a terminal, JSON is left as it is."""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from agent.printable import printable_line, printable_text
+
+# One memory or one sentence of a peer; more is cut on the screen, never in JSON
+_MAX_LINE_CHARS = 2000
+_MAX_TEXT_CHARS = 1_000_000
+
+
+def clean(text: str) -> str:
+    """Text from outside as one harmless line."""
+    return printable_line(text, _MAX_LINE_CHARS)
+
+
+def say(text: str = "") -> None:
+    """Print lines, cleaned."""
+    print(printable_text(text, _MAX_TEXT_CHARS))
+
+
+def say_json(value: object) -> None:
+    """Print one JSON document, whole; letters of every language stay readable."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def say_table(rows: Iterable[Sequence[str]], indent: str = "") -> None:
+    """Print rows whose columns line up."""
+    cleaned = [[clean(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cleaned, strict=True)]
+    for row in cleaned:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        print(f"{indent}{'  '.join(cells).rstrip()}")

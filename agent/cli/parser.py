@@ -1,0 +1,193 @@
+"""Every word of the command line, with help that teaches; nothing is done here."""
+
+import argparse
+from typing import NoReturn, TypeAlias
+
+from agent import __version__
+
+_ABOUT = "An AI agent that lives on a Raspberry Pi and owns an STM32 board."
+_EXAMPLES = """\
+examples:
+  barnacle chat                      talk to the device in this terminal
+  barnacle doctor                    what is wrong, and what to do about it
+  barnacle check                     is the configuration right?
+  barnacle board list                which boards are plugged in?
+  barnacle run                       what the service runs: every channel, no terminal
+
+The configuration is the file named by --config or BARNACLE_CONFIG, else
+~/.config/barnacle/barnacle.toml, else /etc/barnacle/barnacle.toml; with none of them, defaults.
+"""
+_Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001  # has no public name
+
+
+class _Parser(argparse.ArgumentParser):
+    """Help keeps its line breaks, options are never abbreviated, an error names the help."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            **options,  # type: ignore[arg-type]  # argparse gives every option its own type
+        )
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message}\nTry `{self.prog} --help`.\n")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser; `command` (and `action`) of its result say what is to be done."""
+    top = _Parser(prog="barnacle", description=_ABOUT, epilog=_EXAMPLES, parents=[_everywhere()])
+    top.add_argument("--version", action="version", version=f"barnacle {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="command", title="commands")
+    _add_agent(commands)
+    _add_looking(commands)
+    _add_memory(commands)
+    _add_board(commands)
+    return top
+
+
+def _everywhere() -> _Parser:
+    """Options that may stand before or after the command."""
+    shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    group = shared.add_argument_group("options of every command")
+    group.add_argument("--config", metavar="FILE", help="configuration file to use")
+    group.add_argument("--state-dir", metavar="DIR", help="folder of databases and memories")
+    group.add_argument(
+        "--debug", action="store_true", help="show the traceback of an unexpected error"
+    )
+    return shared
+
+
+def _add(
+    commands: _Commands, name: str, about: str, *, examples: str = "", json: bool = False
+) -> _Parser:
+    epilog = f"examples:\n{examples}" if examples else None
+    added = commands.add_parser(
+        name, help=about, description=f"{about}.", epilog=epilog, parents=[_everywhere()]
+    )
+    if json:
+        added.add_argument("--json", action="store_true", help="print JSON for a program to read")
+    return added
+
+
+def _add_agent(commands: _Commands) -> None:
+    _add(
+        commands,
+        "run",
+        "Run the agent with every configured channel until it is stopped",
+        examples="  barnacle run --config /etc/barnacle/barnacle.toml\n",
+    )
+    chat = _add(
+        commands,
+        "chat",
+        "Talk to the agent in this terminal",
+        examples="  barnacle chat\n  printf 'turn the led on\\n' | barnacle chat --plain\n",
+    )
+    chat.add_argument(
+        "--plain", action="store_true", help="one answer per line of input, for pipes"
+    )
+
+
+def _add_looking(commands: _Commands) -> None:
+    check = _add(
+        commands,
+        "check",
+        "Check a configuration file without starting anything",
+        examples="  barnacle check\n  barnacle check new.toml && mv new.toml barnacle.toml\n"
+        "  barnacle check --example > barnacle.toml\n",
+        json=True,
+    )
+    check.add_argument("file", nargs="?", help="the file; without it, the one that would be used")
+    check.add_argument(
+        "--example", action="store_true", help="print a file with every key and its default"
+    )
+    _add(
+        commands,
+        "status",
+        "Show what is configured and what the running agent last said of itself",
+        examples="  barnacle status\n  barnacle status --json | jq -r .agent.board.state\n",
+        json=True,
+    )
+    _add(
+        commands,
+        "doctor",
+        "Look for what is wrong and say what to do about it",
+        examples="  barnacle doctor\n  barnacle doctor --json\n",
+        json=True,
+    )
+
+
+def _add_memory(commands: _Commands) -> None:
+    memory = _add(
+        commands,
+        "memory",
+        "Look at what the agent remembers",
+        examples="  barnacle memory list\n  barnacle memory search 'my sister'\n"
+        "  barnacle memory export --output memories.md\n",
+    )
+    actions = memory.add_subparsers(dest="action", metavar="action", required=True)
+    _person(listed := _add(actions, "list", "List memories, the newest first", json=True))
+    listed.add_argument("--category", type=_text, help="only these: core, daily, conversation")
+    _limit(listed, 100)
+    _person(search := _add(actions, "search", "Find memories by meaning and words", json=True))
+    search.add_argument("query", type=_text, help="what to look for, in any language")
+    _limit(search, 5)
+    _person(export := _add(actions, "export", "Write every memory as Markdown", json=True))
+    export.add_argument("--output", metavar="FILE", help="write here instead of to the terminal")
+
+
+def _add_board(commands: _Commands) -> None:
+    board = _add(
+        commands,
+        "board",
+        "See the boards and use one by hand",
+        examples="  barnacle board list\n  barnacle board info\n"
+        "  barnacle board call gpio_write pin=led value=on\n"
+        "  barnacle board call mcu_temperature --json\n",
+    )
+    actions = board.add_subparsers(dest="action", metavar="action", required=True)
+    _add(actions, "list", "List serial ports and what is known of each", json=True)
+    _port(_add(actions, "info", "Show what the board is and can do", json=True))
+    call = _add(
+        actions,
+        "call",
+        "Run one method of the board",
+        examples="  barnacle board call gpio_write pin=led value=on\n"
+        "  barnacle board call adc_read pin=a0\n",
+        json=True,
+    )
+    _port(call)
+    call.add_argument("method", type=_text, help="its name; `barnacle board info` lists them")
+    call.add_argument("arguments", nargs="*", type=_text, metavar="name=value")
+
+
+def _person(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--person", type=_text, default="owner", help="whose memories (default: owner)"
+    )
+
+
+def _limit(command: argparse.ArgumentParser, default: int) -> None:
+    command.add_argument(
+        "--limit", type=_count, default=default, help=f"at most this many (default: {default})"
+    )
+
+
+def _port(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--port", help="serial port to use instead of the configured one")
+
+
+def _text(word: str) -> str:
+    """A word of the command line whose bytes were not UTF-8 is made so."""
+    return word.encode(errors="surrogateescape").decode(errors="replace")
+
+
+def _count(word: str) -> int:
+    number = int(word)
+    if not 1 <= number <= _MOST:
+        raise argparse.ArgumentTypeError(f"must be from 1 to {_MOST}")
+    return number
+
+
+# More lines than anybody reads; a program may export
+_MOST = 10_000

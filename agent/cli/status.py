@@ -1,0 +1,71 @@
+"""`barnacle status`: what is configured, and what the running agent last said of itself."""
+
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+
+import msgspec
+
+from agent import __version__
+from agent.cli import exits, surroundings
+from agent.cli.output import say_json, say_table
+from agent.health.status import BoardReport, Status, read_status
+from agent.settings import Paths, Settings
+
+
+def run(arguments: Namespace) -> int:
+    settings, paths = surroundings.of(arguments)
+    status = read_status(paths.status_file)
+    if arguments.json:
+        say_json(_as_json(settings, paths, status))
+    else:
+        say_table([*_rows_of_agent(status), *_rows_of_settings(settings, paths)])
+    return exits.OK
+
+
+def _as_json(settings: Settings, paths: Paths, status: Status | None) -> dict[str, object]:
+    return {
+        "version": __version__,
+        "running": status is not None and status.is_running,
+        "config": str(paths.config) if paths.config else None,
+        "state_dir": str(paths.state_dir),
+        "workspace": str(paths.workspace),
+        "autonomy": settings.agent.autonomy.value,
+        "agent": msgspec.to_builtins(status) if status else None,
+    }
+
+
+def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
+    if status is None:
+        yield ("agent", "not running; `barnacle chat` or `barnacle run` starts it")
+        return
+    since = _moment(status.since_s)
+    if not status.is_running:
+        yield ("agent", f"not running (the last one was started {since}); what it said:")
+    else:
+        yield ("agent", f"running since {since}, pid {status.pid}")
+    yield ("provider", status.provider or "none")
+    yield ("board", _board(status.board))
+    for channel in status.channels:
+        yield ("channel", f"{channel.name}: {channel.trouble or 'works'}")
+    if status.last_error:
+        yield ("last error", f"{_moment(status.last_error_at_s)}: {status.last_error}")
+
+
+def _rows_of_settings(settings: Settings, paths: Paths) -> Iterator[tuple[str, str]]:
+    yield ("config", str(paths.config or "no file: every key has its default"))
+    yield ("state", str(paths.state_dir))
+    yield ("workspace", str(paths.workspace))
+    yield ("autonomy", settings.agent.autonomy.value)
+
+
+def _board(board: BoardReport) -> str:
+    known = " ".join(part for part in (board.board, board.firmware, board.port) if part)
+    return ", ".join(part for part in (board.state, known, board.trouble) if part)
+
+
+def _moment(wall_s: float) -> str:
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(wall_s))
+    except (OverflowError, OSError, ValueError):
+        return "at an unknown time"

@@ -1,0 +1,35 @@
+"""Commands that a person types and no model sees: they work when nothing else does."""
+
+import enum
+
+
+class Command(enum.Enum):
+    """What can be typed instead of a message."""
+
+    # List the commands
+    HELP = "/help"
+    # Begin a new conversation; memories stay
+    NEW = "/new"
+    # How the device is
+    STATUS = "/status"
+    # Break off what is being done
+    STOP = "/stop"
+
+
+HELP_TEXT = """\
+/help    this list
+/new     begin a new conversation; memories stay
+/status  how the device, the board and the model are
+/stop    break off what I am doing
+Anything else is a message to me."""
+
+
+def command_of(text: str) -> Command | str | None:
+    """The command; the text itself when it looks like one and is none; None for a message."""
+    word = text.strip()
+    if not word.startswith("/") or " " in word or "/" in word[1:]:
+        return None
+    try:
+        return Command(word.lower())
+    except ValueError:
+        return word

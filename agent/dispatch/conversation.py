@@ -1,0 +1,128 @@
+"""Answering one message: history and memories in, one turn, and what it said kept.
+
+Knows nothing of channels' queues; the dispatcher decides when it runs.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from dataclasses import dataclass
+
+from agent.clock import Clock
+from agent.dispatch import inbox, outbox, session
+from agent.dispatch.inbox import Accepted
+from agent.dispatch.journal import InboxState
+from agent.dispatch.prompt import PromptSetting, provenance_of, system_prompt
+from agent.dispatch.settings import AgentSettings
+from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
+from agent.errors import MemoryUnavailable
+from agent.memory.base import Memory, MemoryEntry, Scope
+from agent.memory.settings import MemorySettings
+from agent.messages import ChatMessage, Effect, Inbound, Outbound
+from agent.storage.worker import DatabaseWorker
+from agent.tools.base import ToolContext
+from agent.tools.registry import Registry
+
+_log = logging.getLogger(__name__)
+
+# Longest message that is read: a longer one is answered with a sentence
+MAX_MESSAGE_CHARS = 64 * 1024
+TOO_LONG_TEXT = f"That message is longer than {MAX_MESSAGE_CHARS} characters; I did not read it."
+# A turn that changed something and was cut is reported, not repeated
+INTERRUPTED_TEXT = (
+    "I was interrupted while working on your message, after I had begun to change something. "
+    "I do not repeat it by myself: please check how things are and ask again if needed."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What answering needs."""
+
+    journal: DatabaseWorker
+    memory: Memory
+    registry: Registry
+    runner: TurnRunner
+    clock: Clock
+
+
+class Conversations:
+    """Answers accepted messages, one at a time per conversation."""
+
+    def __init__(
+        self, parts: Parts, agent: AgentSettings, memory: MemorySettings, workspace: str
+    ) -> None:
+        self._parts = parts
+        self._agent = agent
+        self._memory_settings = memory
+        self._workspace = workspace
+
+    async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound:
+        """The answer, committed to the outbox together with the history of the turn."""
+        inbound = accepted.inbound
+        if accepted.acted:
+            return await self.finish(accepted, INTERRUPTED_TEXT)
+        if len(inbound.text) > MAX_MESSAGE_CHARS:
+            return await self.finish(accepted, TOO_LONG_TEXT)
+        await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
+        try:
+            async with asyncio.timeout(self._agent.turn_timeout_s):
+                outcome = await self._turn(inbound, seams)
+        except TimeoutError:
+            return await self.finish(
+                accepted, f"I gave up after {self._agent.turn_timeout_s} s without an answer."
+            )
+        return await self.finish(
+            accepted,
+            outcome.text,
+            session.History((ChatMessage.user(inbound.text), *outcome.added), outcome.provenance),
+        )
+
+    async def finish(
+        self,
+        accepted: Accepted,
+        text: str,
+        said: session.History = session.NOTHING_SAID,
+        state: InboxState = InboxState.ANSWERED,
+    ) -> Outbound:
+        """Commit an answer and what belongs to the history."""
+
+        def commit(db: sqlite3.Connection) -> Outbound:
+            session.append(db, accepted.inbound.conversation, said)
+            inbox.close(db, accepted.inbox_id, state)
+            return outbox.add(db, accepted, text)
+
+        return await self._parts.journal.transact(commit)
+
+    async def forget(self, conversation: str) -> int:
+        """Begin the conversation anew; the number of messages that are gone."""
+        return await self._parts.journal.transact(lambda db: session.clear(db, conversation))
+
+    async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
+        memories = await self._recall(inbound)
+        earlier = await self._parts.journal.transact(
+            lambda db: session.history(db, inbound.conversation, self._agent.history_messages)
+        )
+        setting = PromptSetting(
+            self._agent.name, self._workspace, inbound.channel, self._has_hardware()
+        )
+        prompt = system_prompt(setting, self._parts.clock.wall_s(), memories)
+        messages = (ChatMessage.system(prompt), *earlier.messages, ChatMessage.user(inbound.text))
+        # The model reads all of this again, so all of it counts
+        trust = min(inbound.provenance, earlier.provenance, provenance_of(memories))
+        context = ToolContext(inbound.conversation, inbound.sender, trust)
+        return await self._parts.runner.run(messages, context, seams)
+
+    def _has_hardware(self) -> bool:
+        moving = (Effect.ACTUATE, Effect.HAZARD)
+        return any(spec.effect in moving for spec in self._parts.registry.specs())
+
+    async def _recall(self, inbound: Inbound) -> list[MemoryEntry]:
+        scope = Scope(inbound.sender, inbound.conversation)
+        settings = self._memory_settings
+        try:
+            found = await self._parts.memory.recall(inbound.text, settings.recall_limit, scope)
+        except MemoryUnavailable as err:
+            _log.warning("answering without memories: %s", err)
+            return []
+        return [entry for entry in found if (entry.score or 0.0) >= settings.min_score]

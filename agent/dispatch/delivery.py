@@ -1,0 +1,73 @@
+"""Handing answers to their channels until the platform has them, or giving up in the open.
+
+An answer is in the outbox before it comes here; only a confirmed delivery marks it as sent.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+from agent.channels.base import Channel
+from agent.clock import Clock
+from agent.dispatch import outbox
+from agent.messages import Outbound
+from agent.storage.worker import DatabaseWorker
+
+_log = logging.getLogger(__name__)
+
+# A platform that takes longer than this for one message is treated as not reached
+SEND_TIMEOUT_S = 30.0
+# Tries before an answer becomes a dead letter
+MAX_TRIES = 5
+# Wait after the first failure; doubled after each further one
+FIRST_WAIT_S = 1.0
+
+
+class Delivery:
+    """Sends what is in the outbox."""
+
+    def __init__(
+        self, journal: DatabaseWorker, channels: Mapping[str, Channel], clock: Clock
+    ) -> None:
+        self._journal = journal
+        self._channels = channels
+        self._clock = clock
+
+    async def send(self, message: Outbound) -> bool:
+        """Whether the platform has it; False means that it is a dead letter now."""
+        channel = self._channels[message.channel]
+        wait_s = FIRST_WAIT_S
+        while not await self._try(channel, message):
+            tries = await self._journal.transact(
+                lambda db: outbox.note_failure(db, message.outbox_id)
+            )
+            if tries >= MAX_TRIES:
+                _log.error("answer %d was refused %d times; kept", message.outbox_id, tries)
+                await self.give_up(message)
+                return False
+            await self._clock.sleep(wait_s)
+            wait_s *= 2
+        await self._journal.transact(lambda db: outbox.mark_sent(db, message.outbox_id))
+        return True
+
+    async def send_unrecorded(self, message: Outbound) -> bool:
+        """One try, for what cannot be kept because the storage is full."""
+        return await self._try(self._channels[message.channel], message)
+
+    async def give_up(self, message: Outbound) -> None:
+        """Make it a dead letter: it stays readable and holds up nobody."""
+        await self._journal.transact(lambda db: outbox.mark_dead(db, message.outbox_id))
+
+    async def left_over(self) -> list[Outbound]:
+        """What an earlier run committed and did not send, for channels that are here."""
+        messages = await self._journal.transact(outbox.undelivered)
+        return [message for message in messages if message.channel in self._channels]
+
+    async def _try(self, channel: Channel, message: Outbound) -> bool:
+        try:
+            async with asyncio.timeout(SEND_TIMEOUT_S):
+                await channel.send(message)
+        except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
+            _log.warning("%s did not take an answer: %r", message.channel, err)
+            return False
+        return True

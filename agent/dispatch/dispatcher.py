@@ -1,0 +1,181 @@
+"""Who works on what: messages are accepted once and answered in order.
+
+Messages of one conversation wait for each other; conversations do not. Commands overtake.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from agent.channels.base import Channel
+from agent.dispatch import inbox
+from agent.dispatch.commands import HELP_TEXT, Command, command_of
+from agent.dispatch.conversation import Conversations
+from agent.dispatch.delivery import Delivery
+from agent.dispatch.inbox import Accepted
+from agent.dispatch.journal import InboxState
+from agent.dispatch.turn import TurnSeams
+from agent.errors import StorageFull
+from agent.messages import Inbound, Outbound
+from agent.storage.worker import DatabaseWorker
+
+_log = logging.getLogger(__name__)
+
+# Turns at work at once: a few per channel, never so many that a small machine thrashes
+TURNS_PER_CHANNEL = 4
+MIN_TURNS, MAX_TURNS = 8, 64
+# A message that broke a turn this often is parked
+MAX_ATTEMPTS = 2
+
+PARKED_TEXT = "Something in me broke on this message. I keep it; the log says what happened."
+STOPPED_TEXT = "Stopped."
+NOTHING_TO_STOP_TEXT = "There is nothing to stop."
+
+Report = Callable[[], str]
+
+
+class Dispatcher:
+    """Takes messages from channels and sees that they are answered."""
+
+    def __init__(
+        self,
+        journal: DatabaseWorker,
+        conversations: Conversations,
+        channels: Mapping[str, Channel],
+        delivery: Delivery,
+        report: Report,
+    ) -> None:
+        self._journal = journal
+        self._conversations = conversations
+        self._channels = channels
+        self._delivery = delivery
+        self._report = report
+        turns = min(max(len(channels) * TURNS_PER_CHANNEL, MIN_TURNS), MAX_TURNS)
+        self._turns = asyncio.Semaphore(turns)
+        self._waiting: dict[str, deque[Accepted]] = {}
+        self._at_work: dict[str, asyncio.Task[None]] = {}
+        self._stopped: set[str] = set()
+
+    async def deliver(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Take a message; when this returns it is committed, or was known already."""
+        accepted = await self._journal.transact(lambda db: inbox.accept(db, inbound))
+        if accepted is None:
+            _log.info("%s %s came again; dropped", inbound.channel, inbound.message_id)
+            return
+        command = command_of(inbound.text)
+        if command is None:
+            self._queue(accepted, tasks)
+        else:
+            tasks.create_task(self._obey(accepted, command))
+
+    async def resume(self, tasks: asyncio.TaskGroup) -> None:
+        """Go on with what an earlier run left: unsent answers first, then unanswered messages."""
+        for message in await self._delivery.left_over():
+            tasks.create_task(self._delivery.send(message))
+        for accepted in await self._journal.transact(inbox.unanswered):
+            if accepted.inbound.channel in self._channels:
+                self._queue(accepted, tasks)
+
+    async def abandon(self, channel: str) -> int:
+        """Close what is open on a channel whose people are gone; how many messages that were."""
+        left = await self._journal.transact(
+            lambda db: inbox.close_all(db, channel, InboxState.ABANDONED)
+        )
+        for message in await self._delivery.left_over():
+            if message.channel == channel:
+                await self._delivery.give_up(message)
+        return left
+
+    def stop(self, conversation: str) -> bool:
+        """Break off the turn of a conversation; whether there was one."""
+        task = self._at_work.get(conversation)
+        if task is None:
+            return False
+        self._stopped.add(conversation)
+        return task.cancel()
+
+    def _queue(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
+        conversation = accepted.inbound.conversation
+        waiting = self._waiting.get(conversation)
+        if waiting is not None:
+            waiting.append(accepted)
+            return
+        self._waiting[conversation] = deque([accepted])
+        tasks.create_task(self._work(conversation, tasks))
+
+    async def _work(self, conversation: str, tasks: asyncio.TaskGroup) -> None:
+        waiting = self._waiting[conversation]
+        try:
+            while waiting:
+                async with self._turns:
+                    accepted = waiting.popleft()
+                    # A task of its own, so that stopping a turn leaves the rest of the queue
+                    turn = tasks.create_task(self._attend(accepted))
+                    self._at_work[conversation] = turn
+                    await asyncio.wait([turn])
+                    del self._at_work[conversation]
+        finally:
+            del self._waiting[conversation]
+
+    async def _attend(self, accepted: Accepted) -> None:
+        conversation = accepted.inbound.conversation
+        try:
+            answer = await self._answer(accepted)
+        except asyncio.CancelledError:
+            if conversation not in self._stopped:
+                raise
+            self._stopped.discard(conversation)
+            answer = await self._conversations.finish(accepted, STOPPED_TEXT)
+        except StorageFull as err:
+            _log.error("message %s: %s", accepted.inbound.message_id, err)
+            await self._delivery.send_unrecorded(_unrecorded(accepted, f"I cannot work now: {err}"))
+            return
+        await self._delivery.send(answer)
+
+    async def _answer(self, accepted: Accepted) -> Outbound:
+        current = accepted
+        while current.attempts < MAX_ATTEMPTS:
+            try:
+                return await self._conversations.answer(current, self._seams(current))
+            except StorageFull:
+                raise
+            except Exception:  # noqa: BLE001 - the turn supervisor: one message must not end the others
+                _log.exception("message %s broke its turn", accepted.inbound.message_id)
+            current = await self._journal.transact(lambda db: inbox.again(db, accepted))
+        return await self._conversations.finish(accepted, PARKED_TEXT, state=InboxState.PARKED)
+
+    def _seams(self, accepted: Accepted) -> TurnSeams:
+        channel = self._channels[accepted.inbound.channel]
+        inbox_id = accepted.inbox_id
+        return TurnSeams(
+            ask=partial(channel.ask, accepted.inbound),
+            on_text=partial(channel.draft, accepted.inbound),
+            before_effect=lambda: self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id)),
+        )
+
+    async def _obey(self, accepted: Accepted, command: Command | str) -> None:
+        text = await self._result_of(command, accepted.inbound.conversation)
+        await self._delivery.send(await self._conversations.finish(accepted, text))
+
+    async def _result_of(self, command: Command | str, conversation: str) -> str:
+        match command:
+            case Command.HELP:
+                return HELP_TEXT
+            case Command.NEW:
+                removed = await self._conversations.forget(conversation)
+                return f"A new conversation. {removed} messages are gone; memories stay."
+            case Command.STATUS:
+                return self._report()
+            case Command.STOP:
+                return STOPPED_TEXT if self.stop(conversation) else NOTHING_TO_STOP_TEXT
+            case _:
+                return f"I do not know {command}.\n{HELP_TEXT}"
+
+
+def _unrecorded(accepted: Accepted, text: str) -> Outbound:
+    inbound = accepted.inbound
+    return Outbound(
+        0, inbound.channel, inbound.reply_target, text, inbound.message_id, inbound.thread
+    )

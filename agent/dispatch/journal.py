@@ -1,0 +1,82 @@
+"""The database of a message's way: its schema, and the states a message can be in.
+
+Accepting a message and finishing it are one transaction each, so that a cut at any point leaves
+a message either not accepted, or accepted and not answered, or answered and not yet sent.
+"""
+
+import enum
+from pathlib import Path
+
+from agent.storage.worker import DatabaseWorker
+
+
+class InboxState(enum.Enum):
+    """How far a message from a person has come."""
+
+    # Committed; the platform may be told that we have it
+    ACCEPTED = "accepted"
+    # A turn works on it
+    RUNNING = "running"
+    # Its answer is in the outbox
+    ANSWERED = "answered"
+    # It broke a turn too often; a person has to look
+    PARKED = "parked"
+    # Whoever wrote it is gone, such as a closed terminal
+    ABANDONED = "abandoned"
+
+
+class OutboxState(enum.Enum):
+    """How far an answer has come."""
+
+    # Committed, not yet with the platform
+    PENDING = "pending"
+    # The platform confirmed it
+    SENT = "sent"
+    # The platform refused it too often
+    DEAD = "dead"
+
+
+_MIGRATIONS = (
+    """
+    CREATE TABLE inbox (
+        id INTEGER PRIMARY KEY,
+        channel TEXT NOT NULL,
+        message_id TEXT NOT NULL,
+        sender TEXT NOT NULL,
+        reply_target TEXT NOT NULL,
+        thread TEXT,
+        text TEXT NOT NULL,
+        provenance INTEGER NOT NULL,
+        received_at_s REAL NOT NULL,
+        state TEXT NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        acted INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (channel, message_id)
+    );
+    CREATE INDEX inbox_open ON inbox (state) WHERE state IN ('accepted', 'running');
+    CREATE TABLE outbox (
+        id INTEGER PRIMARY KEY,
+        inbox_id INTEGER NOT NULL UNIQUE REFERENCES inbox (id),
+        channel TEXT NOT NULL,
+        recipient TEXT NOT NULL,
+        thread TEXT,
+        in_reply_to TEXT NOT NULL,
+        text TEXT NOT NULL,
+        state TEXT NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0
+    );
+    CREATE INDEX outbox_open ON outbox (state) WHERE state = 'pending';
+    CREATE TABLE turns (
+        id INTEGER PRIMARY KEY,
+        conversation TEXT NOT NULL,
+        message BLOB NOT NULL,
+        provenance INTEGER NOT NULL
+    );
+    CREATE INDEX turns_of ON turns (conversation, id)
+    """,
+)
+
+
+def open_journal(path: Path) -> DatabaseWorker:
+    """The journal at `path`, made on first use."""
+    return DatabaseWorker(path, _MIGRATIONS)

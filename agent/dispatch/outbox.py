@@ -1,0 +1,66 @@
+"""Answers to people: kept until the platform has them.
+
+Functions take a connection inside a transaction, so that a caller can combine them.
+"""
+
+import sqlite3
+
+from agent.dispatch.inbox import Accepted
+from agent.dispatch.journal import OutboxState
+from agent.messages import Outbound
+
+
+def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbound:
+    """The answer to a message, to be delivered after the commit."""
+    inbound = accepted.inbound
+    cursor = connection.execute(
+        "INSERT INTO outbox (inbox_id, channel, recipient, thread, in_reply_to, text, state)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            accepted.inbox_id,
+            inbound.channel,
+            inbound.reply_target,
+            inbound.thread,
+            inbound.message_id,
+            text,
+            OutboxState.PENDING.value,
+        ),
+    )
+    return Outbound(
+        outbox_id=cursor.lastrowid or 0,
+        channel=inbound.channel,
+        recipient=inbound.reply_target,
+        text=text,
+        in_reply_to=inbound.message_id,
+        thread=inbound.thread,
+    )
+
+
+def mark_sent(connection: sqlite3.Connection, outbox_id: int) -> None:
+    _close(connection, outbox_id, OutboxState.SENT)
+
+
+def mark_dead(connection: sqlite3.Connection, outbox_id: int) -> None:
+    """Given up: it stays readable and holds up nobody."""
+    _close(connection, outbox_id, OutboxState.DEAD)
+
+
+def note_failure(connection: sqlite3.Connection, outbox_id: int) -> int:
+    """How often the delivery has failed now."""
+    (attempts,) = connection.execute(
+        "UPDATE outbox SET attempts = attempts + 1 WHERE id = ? RETURNING attempts", (outbox_id,)
+    ).fetchone()
+    return int(attempts)
+
+
+def undelivered(connection: sqlite3.Connection) -> list[Outbound]:
+    """What an earlier run committed and did not send, oldest first."""
+    rows = connection.execute(
+        "SELECT id, channel, recipient, text, in_reply_to, thread FROM outbox"
+        " WHERE state = 'pending' ORDER BY id"
+    )
+    return [Outbound(*row) for row in rows]
+
+
+def _close(connection: sqlite3.Connection, outbox_id: int, state: OutboxState) -> None:
+    connection.execute("UPDATE outbox SET state = ? WHERE id = ?", (state.value, outbox_id))

@@ -1,0 +1,174 @@
+"""One turn: the model and the tools alternate until there is an answer in text.
+
+Every call passes the gate. What a tool or the gate says goes back to the model; it is never
+raised. The trust of the turn falls with everything that is read, and never rises.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from agent.dispatch.gate import Ask, Gate
+from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
+from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
+from agent.providers.base import ChatRequest, ChatResponse, Provider
+from agent.security.policy import Verdict
+from agent.tools.base import AnyTool, ToolContext
+from agent.tools.registry import Registry
+
+_log = logging.getLogger(__name__)
+
+# More calls than this in one answer are a model gone astray
+MAX_CALLS_PER_ANSWER = 64
+
+# Follows a text whose rest never came
+_CUT_MARK = " [cut off]\n"
+
+OnText = Callable[[str], Awaitable[None]]
+BeforeEffect = Callable[[], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSeams:
+    """What a turn reaches the outside through.
+
+    Args:
+        ask: puts a question to the person.
+        on_text: gets the text so far whenever it grows.
+        before_effect: is awaited before anything that changes the world.
+    """
+
+    ask: Ask
+    on_text: OnText
+    before_effect: BeforeEffect
+
+
+@dataclass(frozen=True, slots=True)
+class TurnOutcome:
+    """The answer, every message that the turn added after the person's, and their trust."""
+
+    text: str
+    added: tuple[ChatMessage, ...]
+    provenance: Provenance
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What has happened in a turn so far."""
+
+    context: ToolContext
+    added: list[ChatMessage] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+
+
+class TurnRunner:
+    """Runs turns with one provider, one registry and one gate."""
+
+    def __init__(
+        self, provider: Provider, registry: Registry, gate: Gate, max_iterations: int
+    ) -> None:
+        self._provider = provider
+        self._registry = registry
+        self._gate = gate
+        self._max_iterations = max_iterations
+
+    async def run(
+        self, messages: tuple[ChatMessage, ...], context: ToolContext, seams: TurnSeams
+    ) -> TurnOutcome:
+        """The answer to the last of `messages`; always text, also where everything failed."""
+        progress = _Progress(context)
+        for _ in range(self._max_iterations):
+            try:
+                response = await self._ask_model((*messages, *progress.added), progress, seams)
+            except ProviderError as err:
+                _log.warning("%s did not answer: %s", self._provider.name, err)
+                return _finished(progress, f"I got no answer from the language model: {err}")
+            if not response.tool_calls:
+                return _finished(progress, response.text or "(the model gave an empty answer)")
+            await self._use_tools(response, progress, seams)
+        return _finished(
+            progress,
+            f"I stopped after {self._max_iterations} rounds of tool use without a final answer. "
+            "Ask me to go on if that is what you want.",
+        )
+
+    async def _ask_model(
+        self, messages: tuple[ChatMessage, ...], progress: _Progress, seams: TurnSeams
+    ) -> ChatResponse:
+        request = ChatRequest(messages, self._registry.specs())
+        pieces: list[str] = []
+        try:
+            async for item in self._provider.stream(request):
+                if isinstance(item, ChatResponse):
+                    return item
+                pieces.append(item.text)
+                await seams.on_text("".join([*progress.shown, *pieces]))
+        except ProviderError:
+            # What was shown is not taken back: it is kept and marked as cut
+            if pieces:
+                progress.shown.append("".join([*pieces, _CUT_MARK]))
+            raise
+        raise ProviderError("the answer ended in the middle")
+
+    async def _use_tools(
+        self, response: ChatResponse, progress: _Progress, seams: TurnSeams
+    ) -> None:
+        calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
+        progress.added.append(ChatMessage.assistant(response.text, calls))
+        if response.text:
+            progress.shown.append(f"{response.text}\n")
+        for call in calls:
+            result = await self._use_tool(call, progress.context, seams)
+            _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
+            progress.context = _having_read(progress.context, result)
+            progress.added.append(ChatMessage.tool(call, _for_model(result)))
+
+    async def _use_tool(self, call: ToolCall, context: ToolContext, seams: TurnSeams) -> ToolResult:
+        tool = self._registry.find(call.name)
+        if tool is None:
+            known = ", ".join(spec.name for spec in self._registry.specs())
+            return ToolResult(
+                success=False, text=f"there is no tool {call.name!r}; there are {known}"
+            )
+        try:
+            arguments = tool.parse(call.arguments_json)
+        except BadArguments as err:
+            return ToolResult(success=False, text=f"bad arguments for {call.name}: {err}")
+        decision = await self._gate.admit(call, tool.effect, context.provenance, seams.ask)
+        if decision.verdict is not Verdict.ALLOW:
+            return ToolResult(
+                success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
+            )
+        return await _execute(tool, arguments, context, seams)
+
+
+async def _execute(
+    tool: AnyTool, arguments: object, context: ToolContext, seams: TurnSeams
+) -> ToolResult:
+    try:
+        if tool.effect is not Effect.READ:
+            await seams.before_effect()
+        return await tool.execute(arguments, context)
+    except StorageFull as err:
+        return ToolResult(success=False, text=f"refused, because it could not be recorded: {err}")
+    except BarnacleError as err:
+        return ToolResult(success=False, text=str(err))
+    except Exception:  # noqa: BLE001 - the tool-call supervisor: a tool's bug must not end the turn
+        _log.exception("tool %s broke", tool.name)
+        return ToolResult(success=False, text=f"{tool.name} broke; the log says how")
+
+
+def _for_model(result: ToolResult) -> str:
+    return result.text if result.success else f"error: {result.text}"
+
+
+def _having_read(context: ToolContext, result: ToolResult) -> ToolContext:
+    if result.provenance is None or result.provenance >= context.provenance:
+        return context
+    return ToolContext(context.conversation, context.person, result.provenance)
+
+
+def _finished(progress: _Progress, text: str) -> TurnOutcome:
+    answer = "".join([*progress.shown, text])
+    added = (*progress.added, ChatMessage.assistant(text))
+    return TurnOutcome(answer, added, progress.context.provenance)

@@ -1,0 +1,66 @@
+"""A model service first, and what works without one when it cannot be reached.
+
+Only before the first piece of an answer: what has begun in one voice does not go on in another.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+from agent.errors import TransientProviderError
+from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
+
+_log = logging.getLogger(__name__)
+
+
+class FallbackProvider(Provider):
+    """Answers by `first`, or by `last_resort` with a word on why."""
+
+    def __init__(self, first: Provider, last_resort: Provider) -> None:
+        self.name = first.name
+        self._first = first
+        self._last_resort = last_resort
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        try:
+            return await self._first.chat(request)
+        except TransientProviderError as err:
+            return await self._without_first(request, err)
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta | ChatResponse]:
+        begun = False
+        try:
+            async for item in self._first.stream(request):
+                begun = True
+                yield item
+        except TransientProviderError as err:
+            if begun:
+                raise
+            response = await self._without_first(request, err)
+        else:
+            return
+        if response.text:
+            yield TextDelta(response.text)
+        yield response
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return self._first.capabilities(model)
+
+    async def list_models(self) -> tuple[str, ...]:
+        return await self._first.list_models()
+
+    async def warm_up(self) -> None:
+        await self._first.warm_up()
+
+    async def aclose(self) -> None:
+        await self._first.aclose()
+        await self._last_resort.aclose()
+
+    async def _without_first(
+        self, request: ChatRequest, err: TransientProviderError
+    ) -> ChatResponse:
+        _log.warning("%s cannot be reached: %s", self._first.name, err)
+        response = await self._last_resort.chat(request)
+        if response.tool_calls or not response.text:
+            return response
+        return replace(response, text=f"(I cannot reach the model: {err}.) {response.text}")

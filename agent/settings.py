@@ -1,0 +1,159 @@
+"""The whole configuration, composed of the parts' own sections, and where everything is kept.
+
+Light to import: sections are values. Absent keys and an absent file mean the defaults.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.channels.settings import TerminalSettings
+from agent.config import Section, load
+from agent.dispatch.settings import AgentSettings
+from agent.embeddings.settings import EmbeddingsSettings
+from agent.errors import ConfigRefused
+from agent.link.settings import BoardSettings
+from agent.logs import LogSettings
+from agent.memory.settings import MemorySettings
+from agent.providers.settings import ProviderSettings
+
+Environ = Mapping[str, str]
+
+SYSTEM_CONFIG = Path("/etc/barnacle/barnacle.toml")
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    """Every key that a configuration file may hold."""
+
+    agent: AgentSettings = AgentSettings()
+    provider: ProviderSettings = ProviderSettings()
+    memory: MemorySettings = MemorySettings()
+    embeddings: EmbeddingsSettings = EmbeddingsSettings()
+    board: BoardSettings = BoardSettings()
+    terminal: TerminalSettings = TerminalSettings()
+    log: LogSettings = LogSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where everything is kept; `config` is None when there is no file.
+
+    Args:
+        chosen_workspace: what the configuration says, if it does.
+        chosen_model_dir: what the configuration, the environment or the checkout says.
+    """
+
+    config: Path | None
+    state_dir: Path
+    chosen_workspace: Path | None = None
+    chosen_model_dir: Path | None = None
+
+    @property
+    def agent_db(self) -> Path:
+        return self.state_dir / "agent.db"
+
+    @property
+    def brain_db(self) -> Path:
+        return self.state_dir / "memory" / "brain.db"
+
+    @property
+    def workspace(self) -> Path:
+        return self.chosen_workspace or self.state_dir / "workspace"
+
+    @property
+    def model_dir(self) -> Path:
+        return self.chosen_model_dir or self.state_dir / "model"
+
+    @property
+    def manifests(self) -> Path:
+        return self.state_dir / "manifests"
+
+    @property
+    def history_file(self) -> Path:
+        return self.state_dir / "history"
+
+    @property
+    def status_file(self) -> Path:
+        return self.state_dir / "status.json"
+
+
+def surroundings(
+    environ: Environ, config: str | None = None, state: str | None = None
+) -> tuple[Settings, Paths]:
+    """Settings and paths; `config` and `state` come from the command line and win.
+
+    Raises:
+        ConfigRefused: one line for each thing that is wrong with the file.
+    """
+    path = expanded(config, environ) if config else find_config(environ)
+    settings = load(path, Settings) if path else Settings()
+    return settings, find_paths(environ, settings, path, state)
+
+
+def find_paths(
+    environ: Environ, settings: Settings, config: Path | None, state: str | None = None
+) -> Paths:
+    """Where everything is kept under these settings."""
+    workspace = settings.agent.workspace
+    return Paths(
+        config,
+        expanded(state, environ) if state else state_dir(environ),
+        expanded(workspace, environ) if workspace else None,
+        _model_dir(environ, settings),
+    )
+
+
+def find_config(environ: Environ) -> Path | None:
+    """The configuration file to read: the named one, the person's own, the machine's, or none."""
+    if named := environ.get("BARNACLE_CONFIG"):
+        return expanded(named, environ)
+    own = _home(environ) / ".config" / "barnacle" / "barnacle.toml"
+    return next((path for path in (own, SYSTEM_CONFIG) if _may_exist(path)), None)
+
+
+def state_dir(environ: Environ) -> Path:
+    """The folder of databases and memories."""
+    if named := environ.get("BARNACLE_STATE_DIR"):
+        return expanded(named, environ)
+    # systemd separates several folders by colons; the unit asks for one
+    if given := environ.get("STATE_DIRECTORY", "").partition(":")[0]:
+        return Path(given)
+    return _home(environ) / ".local" / "state" / "barnacle"
+
+
+def expanded(text: str, environ: Environ) -> Path:
+    """An absolute path; `~` is the person's home."""
+    if text == "~" or text.startswith("~/"):
+        return _home(environ) / text[2:]
+    return Path(text).absolute()
+
+
+def _model_dir(environ: Environ, settings: Settings) -> Path | None:
+    named = settings.embeddings.model_dir or environ.get("BARNACLE_MODEL_DIR")
+    if named:
+        return expanded(named, environ)
+    # Where scripts/run of a checkout builds it
+    built = Path(__file__).parent.parent / ".barnacle" / "model"
+    return built if built.is_dir() else None
+
+
+def _home(environ: Environ) -> Path:
+    if named := environ.get("HOME"):
+        return Path(named)
+    try:
+        return Path.home()
+    except RuntimeError as err:
+        raise ConfigRefused(
+            "no home folder: set HOME, or BARNACLE_CONFIG and BARNACLE_STATE_DIR"
+        ) from err
+
+
+def _may_exist(path: Path) -> bool:
+    """False only when it is certain: a folder that may not be looked into is no absence."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True

@@ -1,0 +1,153 @@
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from agent.channels.base import Answer, Question
+from agent.channels.terminal import Terminal
+from agent.messages import Inbound, Outbound
+from tests.fakes.channel import message
+from tests.fakes.clock import SteppedClock
+
+
+class TypedLines:
+    """Lines that a person types, one after the other, and the prompts shown for them."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+        self.prompts: list[str] = []
+
+    async def read(self, prompt: str) -> str | None:
+        self.prompts.append(prompt)
+        return self._lines.pop(0) if self._lines else None
+
+    def close(self) -> None:
+        return
+
+
+class Chat:
+    """A terminal whose agent answers with `reply`."""
+
+    def __init__(self, *lines: str, plain: bool = True) -> None:
+        self.lines = TypedLines(*lines)
+        self.shown: list[str] = []
+        self.received: list[Inbound] = []
+        self.drafts: list[str] = []
+        self.terminal = Terminal(self.lines, self.shown.append, SteppedClock(), "> ", plain=plain)
+
+    async def run(self, reply: Callable[[str], str]) -> str:
+        async def deliver(inbound: Inbound) -> None:
+            self.received.append(inbound)
+            for draft in self.drafts:
+                await self.terminal.draft(inbound, draft)
+            await self.terminal.send(answer_to(inbound, reply(inbound.text)))
+
+        await self.terminal.listen(deliver)
+        return "".join(self.shown)
+
+
+def answer_to(inbound: Inbound, text: str) -> Outbound:
+    return Outbound(1, "terminal", "local", text, inbound.message_id)
+
+
+async def test_plain_gives_one_line_for_each_line() -> None:
+    chat = Chat("one", "two")
+    assert await chat.run(lambda text: f"{text}!") == "one!\ntwo!\n"
+
+
+async def test_plain_keeps_an_answer_of_many_lines_on_one() -> None:
+    assert await Chat("x").run(lambda _: "a\n\n- b\n- c") == "a - b - c\n"
+
+
+async def test_plain_answers_an_empty_line_with_an_empty_line() -> None:
+    chat = Chat("", "x")
+    assert await chat.run(lambda _: "y") == "\ny\n"
+    assert [inbound.text for inbound in chat.received] == ["x"]
+
+
+async def test_a_person_may_press_return_without_consequence() -> None:
+    chat = Chat("", "   ", plain=False)
+    assert await chat.run(lambda _: "y") == ""
+
+
+async def test_every_message_has_its_own_id() -> None:
+    chat = Chat("a", "b", "c")
+    await chat.run(lambda _: "x")
+    assert len({inbound.message_id for inbound in chat.received}) == 3
+
+
+@pytest.mark.parametrize("word", ["/quit", "/exit"])
+async def test_leaving_ends_the_chat(word: str) -> None:
+    chat = Chat(word, "never read")
+    await chat.run(lambda _: "x")
+    assert chat.received == []
+
+
+async def test_a_draft_grows_on_the_screen_and_is_not_repeated() -> None:
+    chat = Chat("x", plain=False)
+    chat.drafts = ["It ", "It is "]
+    assert await chat.run(lambda _: "It is on.") == "It is on.\n"
+    assert chat.shown == ["It ", "is ", "on.", "\n"]
+
+
+async def test_an_answer_unlike_its_draft_is_shown_whole() -> None:
+    chat = Chat("x", plain=False)
+    chat.drafts = ["I thi"]
+    assert await chat.run(lambda _: "Stopped.") == "I thi\nStopped.\n"
+
+
+async def test_escape_sequences_do_not_reach_the_screen() -> None:
+    shown = await Chat("x", plain=False).run(lambda _: "a\x1b[2Jb\u202ec\rd")
+    assert shown == "a[2Jbcd\n"
+
+
+async def test_an_answer_that_takes_its_time_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.channels.terminal.PATIENCE_S", 0.0)
+    chat = Chat("x", plain=False)
+    released = asyncio.Event()
+
+    async def deliver(inbound: Inbound) -> None:
+        async def answer() -> None:
+            await released.wait()
+            await chat.terminal.send(answer_to(inbound, "done"))
+
+        tasks.create_task(answer())
+
+    async with asyncio.TaskGroup() as tasks:
+        listening = tasks.create_task(chat.terminal.listen(deliver))
+        while not chat.shown:  # noqa: ASYNC110 - the screen has no event
+            await asyncio.sleep(0)
+        released.set()
+        await listening
+    assert chat.shown == ["…", "\r \r", "done", "\n"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [("y", Answer.YES), ("YES", Answer.YES), ("n", Answer.NO), ("always", Answer.ALWAYS)],
+)
+async def test_a_question_takes_the_persons_word(typed: str, answer: Answer) -> None:
+    chat = Chat("what?", typed, plain=False)
+    question = Question("pump", '{"on": true}', "it may hurt")
+    assert await chat.terminal.ask(message("x"), question) is answer
+    assert '{"on": true}' in "".join(chat.shown)
+    assert "it may hurt" in "".join(chat.shown)
+    assert len(chat.lines.prompts) == 2
+
+
+async def test_a_question_without_input_left_has_no_answer() -> None:
+    question = Question("pump", "{}", "it may hurt")
+    assert await Chat(plain=False).terminal.ask(message("x"), question) is Answer.NONE
+
+
+async def test_a_pipe_is_never_asked() -> None:
+    chat = Chat("y")
+    question = Question("pump", "{}", "it may hurt")
+    assert await chat.terminal.ask(message("x"), question) is Answer.NONE
+    assert chat.lines.prompts == []
+
+
+async def test_an_answer_to_an_earlier_message_is_shown_as_it_comes() -> None:
+    chat = Chat()
+    await chat.terminal.send(Outbound(1, "terminal", "local", "late", "older"))
+    assert chat.shown == ["late\n"]

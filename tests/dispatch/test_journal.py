@@ -1,0 +1,120 @@
+"""Inbox, outbox and session share one database and one transaction."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.dispatch import inbox, outbox, session
+from agent.dispatch.journal import InboxState, open_journal
+from agent.messages import ChatMessage, Provenance, ToolCall
+from agent.storage.worker import DatabaseWorker
+from tests.fakes.channel import message
+
+
+@pytest.fixture
+async def journal(tmp_path: Path) -> AsyncIterator[DatabaseWorker]:
+    worker = open_journal(tmp_path / "agent.db")
+    yield worker
+    await worker.aclose()
+
+
+async def test_a_message_is_accepted_once(journal: DatabaseWorker) -> None:
+    first = await journal.transact(lambda db: inbox.accept(db, message("hi")))
+    again = await journal.transact(lambda db: inbox.accept(db, message("hi")))
+    assert first is not None
+    assert again is None
+
+
+async def test_the_same_id_of_another_channel_is_another_message(journal: DatabaseWorker) -> None:
+    await journal.transact(lambda db: inbox.accept(db, message("hi", channel="a")))
+    other = await journal.transact(lambda db: inbox.accept(db, message("hi", channel="b")))
+    assert other is not None
+
+
+async def test_what_was_accepted_comes_back_as_it_was(journal: DatabaseWorker) -> None:
+    inbound = message("打开led灯 \U0001f600\n--")
+    await journal.transact(lambda db: inbox.accept(db, inbound))
+    (left,) = await journal.transact(inbox.unanswered)
+    assert left.inbound == inbound
+    assert (left.attempts, left.acted) == (0, False)
+
+
+async def test_attempts_and_effects_are_remembered(journal: DatabaseWorker) -> None:
+    accepted = await journal.transact(lambda db: inbox.accept(db, message("hi")))
+    assert accepted is not None
+    await journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
+    await journal.transact(lambda db: inbox.mark_acted(db, accepted.inbox_id))
+    again = await journal.transact(lambda db: inbox.again(db, accepted))
+    assert (again.attempts, again.acted) == (1, True)
+
+
+async def test_an_answered_message_is_not_left_over(journal: DatabaseWorker) -> None:
+    accepted = await journal.transact(lambda db: inbox.accept(db, message("hi")))
+    assert accepted is not None
+    await journal.transact(lambda db: inbox.close(db, accepted.inbox_id, InboxState.ANSWERED))
+    assert await journal.transact(inbox.unanswered) == []
+
+
+async def test_an_answer_waits_until_it_is_sent(journal: DatabaseWorker) -> None:
+    accepted = await journal.transact(lambda db: inbox.accept(db, message("hi")))
+    assert accepted is not None
+    answer = await journal.transact(lambda db: outbox.add(db, accepted, "hello"))
+    assert await journal.transact(outbox.undelivered) == [answer]
+    await journal.transact(lambda db: outbox.mark_sent(db, answer.outbox_id))
+    assert await journal.transact(outbox.undelivered) == []
+
+
+async def test_history_comes_back_in_order_with_its_tool_calls(journal: DatabaseWorker) -> None:
+    call = ToolCall("c1", "lamp", '{"value":"on"}')
+    said = (
+        ChatMessage.user("on"),
+        ChatMessage.assistant("", (call,)),
+        ChatMessage.tool(call, "done"),
+        ChatMessage.assistant("It is on."),
+    )
+    await journal.transact(
+        lambda db: session.append(db, "c", session.History(said, Provenance.OWNER))
+    )
+    history = await journal.transact(lambda db: session.history(db, "c", 50))
+    assert history == session.History(said, Provenance.OWNER)
+
+
+async def test_history_never_begins_inside_a_turn(journal: DatabaseWorker) -> None:
+    call = ToolCall("c1", "lamp", "{}")
+    said = (
+        ChatMessage.user("one"),
+        ChatMessage.assistant("", (call,)),
+        ChatMessage.tool(call, "done"),
+        ChatMessage.assistant("yes"),
+        ChatMessage.user("two"),
+        ChatMessage.assistant("no"),
+    )
+    await journal.transact(
+        lambda db: session.append(db, "c", session.History(said, Provenance.OWNER))
+    )
+    history = await journal.transact(lambda db: session.history(db, "c", 4))
+    assert [m.text for m in history.messages] == ["two", "no"]
+
+
+async def test_trust_of_a_history_is_that_of_what_is_still_shown(journal: DatabaseWorker) -> None:
+    def turn(text: str, trust: Provenance) -> session.History:
+        return session.History((ChatMessage.user(text), ChatMessage.assistant("ok")), trust)
+
+    await journal.transact(lambda db: session.append(db, "c", turn("old", Provenance.WEB)))
+    await journal.transact(lambda db: session.append(db, "c", turn("new", Provenance.OWNER)))
+    whole = await journal.transact(lambda db: session.history(db, "c", 50))
+    latest = await journal.transact(lambda db: session.history(db, "c", 2))
+    assert whole.provenance is Provenance.WEB
+    assert latest.provenance is Provenance.OWNER
+
+
+async def test_a_failed_job_changes_nothing(journal: DatabaseWorker) -> None:
+    def accept_and_fail(db: sqlite3.Connection) -> None:
+        inbox.accept(db, message("hi"))
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await journal.transact(accept_and_fail)
+    assert await journal.transact(inbox.unanswered) == []

@@ -1,0 +1,47 @@
+from agent.dispatch.prompt import (
+    MAX_CONTEXT_CHARS,
+    MAX_MEMORIES,
+    PromptSetting,
+    memory_context,
+    provenance_of,
+    system_prompt,
+)
+from agent.messages import Provenance
+from tests.fakes.memory import entry
+
+SETTING = PromptSetting("Barnacle", "workspace", "terminal", has_hardware=True)
+
+
+def test_what_changes_comes_after_what_stays() -> None:
+    early = system_prompt(SETTING, 0.0, [])
+    late = system_prompt(SETTING, 1_800_000_000.0, [entry("x")])
+    stable = early.index("## Date and time")
+    assert early[:stable] == late[:stable]
+    assert late.endswith("- a-key: x")
+
+
+def test_hardware_is_mentioned_only_where_there_is_some() -> None:
+    without = PromptSetting("Barnacle", "workspace", "terminal", has_hardware=False)
+    assert "## Hardware" in system_prompt(SETTING, 0.0, [])
+    assert "## Hardware" not in system_prompt(without, 0.0, [])
+
+
+def test_no_memories_no_section() -> None:
+    assert memory_context([]) == ""
+
+
+def test_memories_are_few_and_short() -> None:
+    context = memory_context([entry("x" * 10_000)] * 50)
+    assert context.count("\n") <= MAX_MEMORIES
+    assert len(context) <= MAX_CONTEXT_CHARS + 100
+
+
+def test_trust_is_the_lowest_of_what_is_shown() -> None:
+    owner, web = entry("a"), entry("b", provenance=Provenance.WEB)
+    assert provenance_of([]) is Provenance.OWNER
+    assert provenance_of([owner, web]) is Provenance.WEB
+    assert provenance_of([owner] * MAX_MEMORIES + [web]) is Provenance.OWNER
+
+
+def test_the_prompt_is_small() -> None:
+    assert len(system_prompt(SETTING, 0.0, []).encode()) < 2048

@@ -1,0 +1,172 @@
+from pathlib import Path
+
+import pytest
+
+from agent.channels.base import Answer, Question
+from agent.dispatch.gate import Gate
+from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnOutcome, TurnRunner, TurnSeams
+from agent.messages import ChatMessage, Effect, Provenance, Role
+from agent.providers.base import Provider
+from agent.security.approvals import StandingApprovals
+from agent.security.policy import Autonomy
+from agent.tools.base import AnyTool, ToolContext
+from agent.tools.registry import Registry
+from tests.fakes.clock import SteppedClock
+from tests.fakes.provider import (
+    CutStreamProvider,
+    LoopingProvider,
+    ScriptedProvider,
+    UnreachableProvider,
+    calls,
+)
+from tests.fakes.tools import BrokenTool, CountingTool, PageTool, UnpluggedTool
+
+ON = '{"value":"on"}'
+
+
+class Person:
+    """Answers questions, and keeps the drafts and the order of what happened."""
+
+    def __init__(self, answer: Answer = Answer.NONE) -> None:
+        self.answer = answer
+        self.questions: list[Question] = []
+        self.drafts: list[str] = []
+        self.effects = 0
+
+    async def ask(self, question: Question) -> Answer:
+        self.questions.append(question)
+        return self.answer
+
+    async def on_text(self, text: str) -> None:
+        self.drafts.append(text)
+
+    async def before_effect(self) -> None:
+        self.effects += 1
+
+    @property
+    def seams(self) -> TurnSeams:
+        return TurnSeams(self.ask, self.on_text, self.before_effect)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(Autonomy.SUPERVISED, StandingApprovals(tmp_path / "standing.json", SteppedClock()))
+
+
+async def run(
+    gate: Gate,
+    provider: Provider,
+    tools: list[AnyTool],
+    person: Person | None = None,
+    provenance: Provenance = Provenance.OWNER,
+) -> TurnOutcome:
+    runner = TurnRunner(provider, Registry(tools), gate, max_iterations=10)
+    messages = (ChatMessage.system("be good"), ChatMessage.user("go"))
+    context = ToolContext("conversation", "owner", provenance)
+    return await runner.run(messages, context, (person or Person()).seams)
+
+
+async def test_text_is_the_answer_and_grows_in_the_draft(gate: Gate) -> None:
+    person = Person()
+    outcome = await run(gate, ScriptedProvider("hello"), [], person)
+    assert outcome.text == "hello"
+    assert person.drafts == ["hello"]
+    assert outcome.added == (ChatMessage.assistant("hello"),)
+
+
+async def test_a_tool_runs_and_its_result_reaches_the_model(gate: Gate) -> None:
+    tool = CountingTool()
+    provider = ScriptedProvider(calls(("lamp", ON)), "done")
+    outcome = await run(gate, provider, [tool])
+    assert [value for value, _ in tool.uses] == ["on"]
+    assert provider.requests[1].messages[-1].text == '{"lamp":"on"}'
+    assert [message.role for message in outcome.added] == [
+        Role.ASSISTANT,
+        Role.TOOL,
+        Role.ASSISTANT,
+    ]
+
+
+async def test_text_before_a_tool_call_stays_in_the_answer(gate: Gate) -> None:
+    provider = ScriptedProvider(calls(("lamp", ON), text="One moment."), "Done.")
+    assert (await run(gate, provider, [CountingTool()])).text == "One moment.\nDone."
+
+
+async def test_an_effect_is_announced_before_it_happens_and_a_look_is_not(gate: Gate) -> None:
+    person = Person()
+    await run(gate, ScriptedProvider(calls(("lamp", ON)), "ok"), [CountingTool()], person)
+    assert person.effects == 1
+    await run(
+        gate, ScriptedProvider(calls(("lamp", ON)), "ok"), [CountingTool(Effect.READ)], person
+    )
+    assert person.effects == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (("nothing", "{}"), "error: there is no tool 'nothing'; there are broken, lamp, unplugged"),
+        (("lamp", "{"), "error: bad arguments for lamp"),
+        (("lamp", '{"value":1}'), "error: bad arguments for lamp: Expected `str`, got `int`"),
+        (("lamp", '{"value":"on","approved":true}'), "error: bad arguments for lamp"),
+        (("unplugged", ON), "error: the board is not connected"),
+        (("broken", ON), "error: broken broke; the log says how"),
+    ],
+)
+async def test_what_fails_goes_back_to_the_model(
+    gate: Gate, call: tuple[str, str], expected: str
+) -> None:
+    provider = ScriptedProvider(calls(call), "I see")
+    outcome = await run(gate, provider, [CountingTool(), BrokenTool(), UnpluggedTool()])
+    assert provider.requests[1].messages[-1].text.startswith(expected)
+    assert outcome.text == "I see"
+
+
+async def test_the_same_tool_for_ever_ends_at_the_limit(gate: Gate) -> None:
+    provider = LoopingProvider("lamp", ON)
+    outcome = await run(gate, provider, [CountingTool()])
+    assert provider.count == 10
+    assert "stopped after 10 rounds" in outcome.text
+
+
+async def test_more_calls_than_a_sane_model_makes_are_dropped(gate: Gate) -> None:
+    tool = CountingTool()
+    await run(gate, ScriptedProvider(calls(*[("lamp", ON)] * 100), "done"), [tool])
+    assert len(tool.uses) == MAX_CALLS_PER_ANSWER
+
+
+async def test_no_provider_is_an_answer_in_words(gate: Gate) -> None:
+    outcome = await run(gate, UnreachableProvider(), [])
+    assert "no route to the service" in outcome.text
+
+
+async def test_a_cut_answer_keeps_what_was_shown_and_says_so(gate: Gate) -> None:
+    outcome = await run(gate, CutStreamProvider(["The lamp ", "is"]), [])
+    assert outcome.text.startswith("The lamp is [cut off]\n")
+
+
+async def test_a_page_lowers_the_trust_of_what_follows(gate: Gate) -> None:
+    lamp, person = CountingTool(), Person(Answer.NO)
+    provider = ScriptedProvider(calls(("page", ON)), calls(("lamp", ON)), "ok")
+    outcome = await run(gate, provider, [lamp, PageTool()], person)
+    assert lamp.uses == []
+    assert "web" in person.questions[0].reason
+    assert outcome.provenance is Provenance.WEB
+
+
+async def test_the_owners_yes_lets_a_doubtful_call_through(gate: Gate) -> None:
+    lamp = CountingTool()
+    await run(
+        gate,
+        ScriptedProvider(calls(("lamp", ON)), "ok"),
+        [lamp],
+        Person(Answer.YES),
+        Provenance.WEB,
+    )
+    assert len(lamp.uses) == 1
+
+
+async def test_where_nobody_can_be_asked_the_call_is_refused_with_the_reason(gate: Gate) -> None:
+    provider = ScriptedProvider(calls(("lamp", ON)), "ok")
+    await run(gate, provider, [CountingTool(Effect.HAZARD)])
+    assert "nobody can be asked here" in provider.requests[1].messages[-1].text

@@ -1,0 +1,62 @@
+"""Channels that a test speaks through, each named after what it does."""
+
+import asyncio
+
+from agent.channels.base import Answer, Channel, Deliver, Question
+from agent.messages import Inbound, Outbound, Provenance
+
+
+def message(
+    text: str, message_id: str = "1", sender: str = "owner", channel: str = "fake"
+) -> Inbound:
+    """A message of the owner's on the fake channel."""
+    return Inbound(message_id, channel, sender, "chat", text, 1_800_000_000.0, Provenance.OWNER)
+
+
+class FakeChannel(Channel):
+    """Keeps what is sent, and answers every question with `answer`."""
+
+    name = "fake"
+
+    def __init__(self, answer: Answer = Answer.NONE) -> None:
+        self.sent: list[Outbound] = []
+        self.drafts: list[str] = []
+        self.questions: list[Question] = []
+        self.arrived = asyncio.Event()
+        self._answer = answer
+
+    async def listen(self, deliver: Deliver) -> None:
+        await asyncio.Event().wait()
+
+    async def send(self, message: Outbound) -> None:
+        self.sent.append(message)
+        self.arrived.set()
+
+    async def draft(self, inbound: Inbound, text_so_far: str) -> None:
+        self.drafts.append(text_so_far)
+
+    async def ask(self, inbound: Inbound, question: Question) -> Answer:
+        self.questions.append(question)
+        return self._answer
+
+    async def wait_for(self, count: int) -> list[str]:
+        """The texts of the first `count` answers."""
+        while len(self.sent) < count:
+            self.arrived.clear()
+            await self.arrived.wait()
+        return [message.text for message in self.sent[:count]]
+
+
+class RefusingChannel(FakeChannel):
+    """Takes nothing for the first `refusals` tries."""
+
+    def __init__(self, refusals: int) -> None:
+        super().__init__()
+        self.refusals = refusals
+        self.tries = 0
+
+    async def send(self, message: Outbound) -> None:
+        self.tries += 1
+        if self.tries <= self.refusals:
+            raise ConnectionError("not now")
+        await super().send(message)

@@ -1,0 +1,62 @@
+import pytest
+
+from agent.errors import ProviderError, ProviderRefused
+from agent.messages import ChatMessage
+from agent.providers.base import ChatRequest, ChatResponse, Provider, TextDelta
+from agent.providers.fallback import FallbackProvider
+from tests.fakes.provider import (
+    CutStreamProvider,
+    ScriptedProvider,
+    UnreachableProvider,
+    calls,
+)
+
+REQUEST = ChatRequest((ChatMessage.user("hi"),))
+
+
+class RefusingProvider(Provider):
+    """Its key is wrong."""
+
+    name = "refusing"
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        raise ProviderRefused("the key is wrong")
+
+
+async def streamed(provider: Provider) -> list[TextDelta | ChatResponse]:
+    return [item async for item in provider.stream(REQUEST)]
+
+
+async def test_where_the_model_answers_the_last_resort_is_not_asked() -> None:
+    last = ScriptedProvider()
+    provider = FallbackProvider(ScriptedProvider("a", "b"), last)
+    assert (await provider.chat(REQUEST)).text == "a"
+    assert (await streamed(provider))[-1] == ChatResponse("b")
+    assert last.requests == []
+
+
+async def test_without_a_network_the_last_resort_answers_and_says_why() -> None:
+    provider = FallbackProvider(UnreachableProvider(), ScriptedProvider("hello", "hello"))
+    expected = "(I cannot reach the model: no route to the service.) hello"
+    assert (await provider.chat(REQUEST)).text == expected
+    assert await streamed(provider) == [TextDelta(expected), ChatResponse(expected)]
+
+
+async def test_the_last_resort_may_use_tools() -> None:
+    wanted = calls(("lamp", "{}"))
+    provider = FallbackProvider(UnreachableProvider(), ScriptedProvider(wanted))
+    assert await streamed(provider) == [wanted]
+
+
+async def test_a_final_refusal_is_not_hidden() -> None:
+    provider = FallbackProvider(RefusingProvider(), ScriptedProvider("hello"))
+    with pytest.raises(ProviderRefused):
+        await provider.chat(REQUEST)
+
+
+async def test_an_answer_that_has_begun_is_not_taken_over() -> None:
+    last = ScriptedProvider("hello")
+    provider = FallbackProvider(CutStreamProvider(["The "]), last)
+    with pytest.raises(ProviderError):
+        await streamed(provider)
+    assert last.requests == []

@@ -1,0 +1,62 @@
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.errors import StorageFull
+from agent.storage.worker import DatabaseWorker
+
+
+@pytest.fixture
+async def worker(tmp_path: Path) -> AsyncIterator[DatabaseWorker]:
+    worker = DatabaseWorker(tmp_path / "a.db", ("CREATE TABLE t (x)",))
+    yield worker
+    await worker.aclose()
+
+
+def count(db: sqlite3.Connection) -> int:
+    (rows,) = db.execute("SELECT count(*) FROM t").fetchone()
+    return int(rows)
+
+
+async def test_jobs_of_many_callers_run_one_after_another(worker: DatabaseWorker) -> None:
+    def insert(db: sqlite3.Connection) -> None:
+        before = count(db)
+        db.execute("INSERT INTO t VALUES (?)", (before,))
+
+    await asyncio.gather(*[worker.transact(insert) for _ in range(50)])
+    rows = await worker.transact(lambda db: db.execute("SELECT x FROM t ORDER BY rowid").fetchall())
+    assert rows == [(number,) for number in range(50)]
+
+
+async def test_a_job_that_fails_is_undone(worker: DatabaseWorker) -> None:
+    def insert_and_fail(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO t VALUES (1)")
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await worker.transact(insert_and_fail)
+    assert await worker.transact(count) == 0
+
+
+async def test_a_full_disk_is_named_and_over_when_there_is_room(worker: DatabaseWorker) -> None:
+    def limit(db: sqlite3.Connection) -> None:
+        (pages,) = db.execute("PRAGMA page_count").fetchone()
+        db.execute(f"PRAGMA max_page_count={pages}")
+
+    def insert(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO t VALUES (zeroblob(100000))")
+
+    await worker.transact(limit)
+    with pytest.raises(StorageFull):
+        await worker.transact(insert)
+    await worker.transact(lambda db: db.execute("PRAGMA max_page_count=1000000"))
+    await worker.transact(insert)
+    assert await worker.transact(count) == 1
+
+
+async def test_a_wrong_statement_is_a_bug_not_a_full_disk(worker: DatabaseWorker) -> None:
+    with pytest.raises(sqlite3.OperationalError, match="no such table"):
+        await worker.transact(lambda db: db.execute("SELECT * FROM missing"))
