@@ -1,0 +1,194 @@
+"""The board's methods as tools: one for each, made from the manifest, and `board_info`.
+
+A tool shows names, ranges and units as the board gives them and never an exception.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, cast
+
+import msgspec
+
+from agent.errors import CallRefused, LinkLost, OutcomeUnknown
+from agent.link.base import Board, Value
+from agent.link.manifest import Field, Manifest, Method, Pin
+from agent.link.packing import is_whole, range_of
+from agent.messages import Effect, ToolResult
+from agent.tools.base import (
+    MAX_ARGUMENTS_BYTES,
+    AnyTool,
+    Arguments,
+    NoArguments,
+    Tool,
+    ToolContext,
+)
+
+_EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
+# Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
+_EXACT_IN_JSON = 2**53
+# What people and models say for the two values of a switch
+_SWITCH_WORDS = {"on": ("true", "1", "high"), "off": ("false", "0", "low")}
+
+
+class BoardTools:
+    """The tools of a board; they follow whatever manifest it has learned last."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._tools: tuple[AnyTool, ...] = (BoardInfoTool(board),)
+        board.on_manifest(self._follow)
+
+    def tools(self) -> tuple[AnyTool, ...]:
+        """What can be asked of the board now; kept while it is away."""
+        return self._tools
+
+    def _follow(self, manifest: Manifest) -> None:
+        methods = [method for method in manifest.methods if _is_usable(manifest, method)]
+        self._tools = (
+            BoardInfoTool(self._board),
+            *(BoardTool(self._board, manifest, method) for method in methods),
+        )
+
+
+class BoardInfoTool(Tool[NoArguments]):
+    """What the board is and what it can do, also while it is away."""
+
+    arguments_type = NoArguments
+    effect = Effect.READ
+    description = "State of the board, its pins by name, and what can be asked of it."
+
+    def __init__(self, board: Board) -> None:
+        self.name = f"{board.name}_info"
+        self._board = board
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        status, manifest = self._board.status, self._board.manifest
+        pins = manifest.pins if manifest else ()
+        methods = manifest.methods if manifest else ()
+        known_as = manifest.board if manifest else ""
+        info: dict[str, object] = {
+            "state": status.state.value,
+            "board": status.identity.board if status.identity else known_as,
+            "firmware": status.identity.firmware if status.identity else "",
+            "port": status.port,
+            "pins": [{"name": pin.name, "can": list(pin.can)} for pin in pins],
+            "methods": [method.name for method in methods],
+        }
+        if status.trouble:
+            info["trouble"] = status.trouble
+        return ToolResult(success=True, text=_json(info))
+
+
+class BoardTool(Tool[Arguments]):
+    """One method of the board."""
+
+    def __init__(self, board: Board, manifest: Manifest, method: Method) -> None:
+        self.name = f"{board.name}_{method.name}"
+        self.description = method.about or f"{method.name} of the board"
+        self.effect = _EFFECTS.get(method.safety, Effect.HAZARD)
+        self.arguments_type = _arguments_type(manifest, method)
+        self._board = board
+        self._method = method
+        self._synonyms = {field.name: _synonyms(manifest, field) for field in method.arguments}
+
+    def parse(self, arguments_json: str) -> Arguments:
+        return super().parse(self._with_proper_names(arguments_json))
+
+    async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
+        values: dict[str, Value] = msgspec.structs.asdict(arguments)
+        try:
+            result = await self._board.call(self._method.name, values)
+        except LinkLost as err:
+            return ToolResult(success=False, text=f"the board is not connected ({err})")
+        except OutcomeUnknown as err:
+            return ToolResult(
+                success=False,
+                text=f"it is not known whether {self._method.name} acted, and it is not repeated "
+                f"({err})",
+            )
+        except CallRefused as err:
+            reason = err.detail or err.code.replace("_", " ")
+            return ToolResult(success=False, text=f"the board refused: {reason}")
+        return ToolResult(success=True, text=_json(self._answer(values, result)))
+
+    def _answer(
+        self, values: Mapping[str, Value], result: Mapping[str, Value]
+    ) -> dict[str, object]:
+        """Which pin it is about, what came back, and in which unit."""
+        pins = {field.name: values[field.name] for field in self._method.arguments if field.pins}
+        units = {field.name: field.unit for field in self._method.result if field.unit}
+        answer: dict[str, object] = {**pins, **result}
+        if len(units) == 1:
+            answer["unit"] = next(iter(units.values()))
+        elif units:
+            answer["units"] = units
+        return answer
+
+    def _with_proper_names(self, arguments_json: str) -> str:
+        """Aliases and other spellings of names and choices, replaced by the proper ones."""
+        if len(arguments_json) > MAX_ARGUMENTS_BYTES:
+            return arguments_json
+        try:
+            written = msgspec.json.decode(arguments_json or "{}", type=dict[str, Any])
+        except (msgspec.DecodeError, UnicodeError):
+            # The proper parser says what is wrong with it
+            return arguments_json
+        return _json({name: self._proper(name, value) for name, value in written.items()})
+
+    def _proper(self, name: str, value: object) -> object:
+        if not isinstance(value, str | int):
+            return value
+        return self._synonyms.get(name, {}).get(str(value).casefold().strip(), value)
+
+
+def _is_usable(manifest: Manifest, method: Method) -> bool:
+    """Whether this board has a pin for every argument that is one."""
+    return all(manifest.pins_that_can(field.pins) for field in method.arguments if field.pins)
+
+
+def _arguments_type(manifest: Manifest, method: Method) -> type[Arguments]:
+    fields = [(field.name, _type_of(manifest, field)) for field in method.arguments]
+    made = msgspec.defstruct(f"{method.name}_arguments", fields, bases=(Arguments,), frozen=True)
+    return cast("type[Arguments]", made)
+
+
+def _type_of(manifest: Manifest, field: Field) -> Any:
+    if field.pins:
+        pins = manifest.pins_that_can(field.pins)
+        names: Any = Literal[tuple(pin.name for pin in pins)]
+        known = ", ".join(_with_aliases(pin) for pin in pins if pin.aliases)
+        return Annotated[names, msgspec.Meta(description=known)] if known else names
+    if field.choices:
+        return Literal[field.choices]
+    return _number_type(field)
+
+
+def _number_type(field: Field) -> Any:
+    low, high = range_of(field)
+    kind = int if is_whole(field) else float
+    limits: dict[str, Any] = {}
+    if low is not None and low >= -_EXACT_IN_JSON:
+        limits["ge"] = math.ceil(low) if kind is int else low
+    if high is not None and high <= _EXACT_IN_JSON:
+        limits["le"] = math.floor(high) if kind is int else high
+    if field.unit:
+        limits["description"] = f"in {field.unit}"
+    return Annotated[kind, msgspec.Meta(**limits)] if limits else kind
+
+
+def _with_aliases(pin: Pin) -> str:
+    return f"{pin.name} ({', '.join(pin.aliases)})"
+
+
+def _synonyms(manifest: Manifest, field: Field) -> dict[str, str]:
+    """Every spelling of each value, in small letters; the proper name wins over any alias."""
+    if field.pins:
+        pins = manifest.pins_that_can(field.pins)
+        spellings = {one.casefold(): pin.name for pin in pins for one in (pin.pin, *pin.aliases)}
+        return spellings | {pin.name: pin.name for pin in pins}
+    spellings = {word: one for one in field.choices for word in _SWITCH_WORDS.get(one, ())}
+    return spellings | {choice.casefold(): choice for choice in field.choices}
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
