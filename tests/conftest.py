@@ -1,0 +1,116 @@
+"""What holds for every test: no network, nobody's own settings, and no silent skip."""
+
+import ipaddress
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+_ROOT = Path(__file__).resolve().parents[1]
+_MADE = _ROOT / ".barnacle"
+_REMOTE_FAMILIES = frozenset({socket.AF_INET, socket.AF_INET6})
+# Which audit event looks up names, and which argument of the others is the address
+_LOOKUPS = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr"})
+_SENDING = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+
+# A slow board is no failure; in CI the same examples every time
+hypothesis.settings.register_profile(
+    "barnacle",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    print_blob=True,
+)
+hypothesis.settings.load_profile("barnacle")
+
+
+class NetworkForbiddenError(RuntimeError):
+    """A test tried to leave this machine."""
+
+
+_attempts: list[str] = []
+
+
+def _guard(event: str, arguments: tuple[object, ...]) -> None:
+    """Refuse every name and address that is not this machine's own, at the interpreter's edge."""
+    if event in _LOOKUPS:
+        host = arguments[0]
+    elif event in _SENDING:
+        endpoint, address = arguments[0], arguments[1]
+        if getattr(endpoint, "family", None) not in _REMOTE_FAMILIES:
+            return
+        host = address[0] if isinstance(address, tuple) else None
+    else:
+        return
+    if not _stays_here(host, may_be_any_number=event in _LOOKUPS):
+        _attempts.append(f"{event} {host!r}")
+        raise NetworkForbiddenError(f"a test tried to reach {host!r}")
+
+
+def _stays_here(host: object, *, may_be_any_number: bool) -> bool:
+    # No host is a wildcard to listen on, or a socket that is connected already
+    if host in {None, "", b"", "localhost", b"localhost"}:
+        return True
+    try:
+        address = ipaddress.ip_address(host.decode() if isinstance(host, bytes) else str(host))
+    except ValueError:
+        return False
+    # A number is not looked up anywhere; connecting to it is another event
+    return may_be_any_number or address.is_loopback
+
+
+sys.addaudithook(_guard)
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> Iterator[None]:
+    """Fails the test even when the code under test swallowed the refusal."""
+    _attempts.clear()
+    yield
+    assert not _attempts, f"the test tried to leave this machine: {', '.join(_attempts)}"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nobodys_settings() -> Iterator[None]:
+    """Keys, proxies and folders of the person who runs the tests are none of their business."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in os.environ:
+            theirs = name.upper()
+            if theirs.endswith(("API_KEY", "_PROXY")) or theirs.startswith("BARNACLE_"):
+                patch.delenv(name)
+        yield
+
+
+@pytest.fixture(scope="session")
+def micropython_command() -> list[str]:
+    """The MicroPython interpreter that scripts/setup has put in place."""
+    command = _MADE / "micropython" / "micropython"
+    if not command.exists():
+        pytest.skip(f"no MicroPython at {command}: run scripts/setup --dev")
+    return [str(command)]
+
+
+@pytest.fixture(scope="session")
+def model_dir() -> Path:
+    """The folder of the embedding model that scripts/setup has built."""
+    folder = _MADE / "model"
+    if not (folder / "model.onnx").exists():
+        pytest.skip(f"no embedding model in {folder}: run scripts/setup --dev")
+    return folder
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was not tested and why; repeat that a gate failed before the tests began."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if skipped:
+        terminalreporter.section(f"skipped: {len(skipped)}")
+    for report in skipped:
+        # Where, line, and "Skipped: reason"
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
+        terminalreporter.write_line(f"{report.nodeid}: {str(reason).removeprefix('Skipped: ')}")
+    if os.environ.get("BARNACLE_CHECK") == "failed":
+        terminalreporter.section("scripts/check FAILED before the tests: see above", red=True)

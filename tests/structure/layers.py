@@ -1,0 +1,85 @@
+"""The layers of the agent, and what breaks them: one sentence for each import that points up."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.structure.sources import ROOT, imports, modules, name_of
+
+# From the top down; a module may import its own layer and those below it
+LAYERS = (
+    frozenset({"app", "cli", "settings"}),
+    frozenset({"gateway", "dispatch", "health", "schedule"}),
+    frozenset({"channels", "providers", "tools", "memory"}),
+    frozenset({"link", "peripherals", "embeddings", "security", "storage"}),
+    frozenset({"clock", "config", "errors", "http", "logs", "messages", "printable", "wording"}),
+)
+# Modules that must stay portable or pure: everything they may import, theirs and Python's
+_CONFINED = {
+    # The board's MicroPython runs the same file
+    "agent.link.frame": frozenset({"binascii", "struct"}),
+    # A pure function of its arguments: nothing here can look at the world
+    "agent.security.policy": frozenset(
+        {"agent.messages", "agent.errors", "dataclasses", "enum", "typing"}
+    ),
+}
+# A library that one module alone knows: changing it is that file's work
+_WRAPPED = {"httpx": "agent.http"}
+# Of these packages the others know the seam; which implementation it is, app.py decides
+_SEAMS = {
+    "channels": frozenset({"base", "settings"}),
+    "embeddings": frozenset({"base", "settings"}),
+    "memory": frozenset({"base", "settings"}),
+    "providers": frozenset({"base", "settings"}),
+}
+
+
+def violations(root: Path = ROOT) -> Iterator[str]:
+    """Every broken rule in the tree at `root`."""
+    for module in modules("agent", root):
+        name = name_of(module)
+        if _part(name) and _layer(name) is None:
+            yield f"{module}: agent.{_part(name)} has no layer: add it to LAYERS"
+            continue
+        for imported in imports(module, root):
+            for problem in _problems(name, imported.target):
+                yield f"{module}:{imported.line}: {problem}"
+
+
+def _problems(name: str, target: str) -> Iterator[str]:
+    allowed = _CONFINED.get(name)
+    if allowed is not None and not any(_is_within(target, one) for one in allowed):
+        yield f"{name} may import only {', '.join(sorted(allowed))}, not {target}"
+    library = target.partition(".")[0]
+    if _WRAPPED.get(library, name) != name:
+        yield f"only {_WRAPPED[library]} knows {library}"
+    if not _is_within(target, "agent") or not _part(target):
+        return
+    if _layer(target) is None:
+        # `from agent import __version__` names no module
+        return
+    if (own := _layer(name)) is None or own > (_layer(target) or 0):
+        yield f"points up: {name} imports {target}"
+    elif not _is_through_seam(name, target):
+        yield f"{name} chooses {target}; import the seam, app.py hands over the part"
+
+
+def _is_through_seam(name: str, target: str) -> bool:
+    part = _part(target)
+    if part not in _SEAMS or part == _part(name) or _layer(name) == 0:
+        return True
+    return target.split(".")[2:3] == [] or target.split(".")[2] in _SEAMS[part]
+
+
+def _layer(name: str) -> int | None:
+    """The number of a module's layer from the top; the package itself lies at the bottom."""
+    if not _part(name):
+        return len(LAYERS) - 1
+    return next((number for number, layer in enumerate(LAYERS) if _part(name) in layer), None)
+
+
+def _part(name: str) -> str:
+    return name.split(".")[1] if "." in name else ""
+
+
+def _is_within(target: str, module: str) -> bool:
+    return target == module or target.startswith(f"{module}.")

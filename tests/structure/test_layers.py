@@ -1,0 +1,64 @@
+"""The layers hold, and the rules that say so can fail."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.structure.layers import violations
+
+
+def test_nothing_in_the_agent_breaks_the_layers() -> None:
+    assert "\n".join(violations()) == ""
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "complaint"),
+    [
+        ("link/board.py", "from agent.tools.base import Tool", "points up"),
+        ("link/board.py", "import agent.dispatch.turn", "points up"),
+        ("link/board.py", "from agent import app", "points up"),
+        ("link/board.py", "from ..tools import base", "points up"),
+        ("clock.py", "from agent.storage import db", "points up"),
+        ("dispatch/turn.py", "def late():\n    from agent import cli", "points up"),
+        ("tools/one.py", "if TYPE_CHECKING:\n    from agent.health import checks", "points up"),
+        ("tools/one.py", "import_module('agent.dispatch.turn')", "points up"),
+        ("tools/one.py", "importlib.import_module(f'agent.cli.{name}')", "points up"),
+        ("dispatch/turn.py", "from agent.providers.openai import OpenAi", "import the seam"),
+        ("health/look.py", "import agent.memory.sqlite", "import the seam"),
+        ("newcomer.py", "", "has no layer"),
+        ("link/frame.py", "import os", "may import only"),
+        ("link/frame.py", "from agent.errors import LinkLost", "may import only"),
+        ("security/policy.py", "import socket", "may import only"),
+        ("security/policy.py", "from agent.clock import Clock", "may import only"),
+        ("providers/one.py", "from httpx import Timeout", "only agent.http knows httpx"),
+        ("providers/one.py", "def late():\n    import httpx", "only agent.http knows httpx"),
+    ],
+)
+def test_a_broken_rule_is_named(tmp_path: Path, module: str, source: str, complaint: str) -> None:
+    _write(tmp_path / "agent" / module, source)
+    [problem] = violations(tmp_path)
+    assert f"agent/{module}" in problem
+    assert complaint in problem
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("app.py", "from agent.providers.openai import OpenAi\nfrom agent.cli import main"),
+        ("cli/chat.py", "from agent import app, __version__"),
+        ("dispatch/turn.py", "from agent.providers.base import Provider"),
+        ("memory/sqlite.py", "from agent.memory.ranking import rank"),
+        ("link/frame.py", "import binascii\nfrom struct import pack"),
+        ("security/policy.py", "from agent.messages import Effect\nimport enum"),
+        ("http.py", "import httpx"),
+        ("__init__.py", ""),
+    ],
+)
+def test_what_is_allowed_is_left_alone(tmp_path: Path, module: str, source: str) -> None:
+    _write(tmp_path / "agent" / module, source)
+    assert list(violations(tmp_path)) == []
+
+
+def _write(path: Path, source: str) -> None:
+    path.parent.mkdir(parents=True)
+    path.write_text(source)
