@@ -1,0 +1,233 @@
+"""The one HTTP client of the agent: made on first use, shared by every part, one TLS context.
+
+The only module that knows httpx. Certificates are always checked, no redirect is followed, every
+read has a time limit, and whatever goes wrong is a `NetworkError` whose text is a sentence.
+Bodies come in pieces: how much of one is kept is the reader's decision.
+"""
+
+import asyncio
+import contextlib
+import ssl
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent import __version__
+from agent.errors import ConfigRefused, NetworkError
+
+if TYPE_CHECKING:
+    import httpx
+
+# Name, connection and TLS each; a host that can be reached needs a fraction of it
+CONNECT_TIMEOUT_S = 5.0
+# A service that is going to answer has begun by then
+FIRST_BYTE_TIMEOUT_S = 30.0
+# A stream that is alive sends at least a comment in this time
+BETWEEN_BYTES_TIMEOUT_S = 20.0
+# One piece of a request on a slow uplink
+WRITE_TIMEOUT_S = 20.0
+# Idle connections are kept for the next turn, and let go before most servers do it
+KEEP_ALIVE_S = 55.0
+# Every part together on a small device
+MAX_CONNECTIONS = 20
+
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_NO_COMPRESSION = frozenset({"", "identity"})
+# Before this no release of ours existed: the clock was never set
+_RELEASED_S = 1_780_000_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """What is sent: `content` is the whole body."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes = b""
+
+
+class HttpAnswer:
+    """A status, headers, and a body that is read piece by piece."""
+
+    def __init__(self, response: "httpx.Response", host: str) -> None:
+        self.status = response.status_code
+        self.host = host
+        self._response = response
+        self._pieces = response.aiter_raw()
+
+    def header(self, name: str) -> str:
+        """The header's value; empty if there is none."""
+        return str(self._response.headers.get(name, ""))
+
+    async def read(self, timeout_s: float = BETWEEN_BYTES_TIMEOUT_S) -> bytes:
+        """The next piece of the body, at most 64 KB; empty at its end.
+
+        Raises:
+            NetworkError: cut off, too slow, or not readable.
+        """
+        # We ask for none: a small compressed body could unfold to any size
+        if self.header("content-encoding").lower() not in _NO_COMPRESSION:
+            raise NetworkError(f"{self.host} sent a compressed answer that was not asked for")
+        with _told(self.host, f"sent nothing for {timeout_s:.0f} s"):
+            async with asyncio.timeout(timeout_s):
+                return await anext(self._pieces, b"")
+
+
+class HttpClient:
+    """Owns the shared client.
+
+    Args:
+        transport: replaces the network; for tests.
+    """
+
+    def __init__(self, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
+        self._transport = transport
+        self._client: httpx.AsyncClient | None = None
+        self._making = asyncio.Lock()
+
+    async def get(self) -> "httpx.AsyncClient":
+        """The client itself, for what `exchange` does not cover.
+
+        Raises:
+            ConfigRefused: the proxy named by the environment cannot be used.
+        """
+        async with self._making:
+            if self._client is None:
+                # Importing httpx and reading certificates takes longer than a lease renewal may
+                self._client = await asyncio.to_thread(_make_client, self._transport)
+            return self._client
+
+    @contextlib.asynccontextmanager
+    async def exchange(
+        self, request: HttpRequest, first_byte_timeout_s: float = FIRST_BYTE_TIMEOUT_S
+    ) -> AsyncIterator[HttpAnswer]:
+        """Send a request; leaving the block early closes the connection at once.
+
+        Raises:
+            NetworkError: there is no answer.
+        """
+        client = await self.get()
+        host = _host_of(request.url)
+        response = await _send(client, request, host, first_byte_timeout_s)
+        try:
+            yield HttpAnswer(response, host)
+        finally:
+            # The answer is read or given up by now: nothing is left to fail
+            with contextlib.suppress(NetworkError), _told(host, ""):
+                await response.aclose()
+
+    async def aclose(self) -> None:
+        async with self._making:
+            if self._client is not None:
+                await self._client.aclose()
+                self._client = None
+
+
+def _make_client(transport: "httpx.AsyncBaseTransport | None") -> "httpx.AsyncClient":
+    import httpx  # noqa: PLC0415 - 50 ms and 4 MB that a start without network does not need
+
+    try:
+        return httpx.AsyncClient(
+            verify=_make_tls_context(),
+            timeout=httpx.Timeout(CONNECT_TIMEOUT_S),
+            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S),
+            headers={"user-agent": f"barnacle/{__version__}", "accept-encoding": "identity"},
+            follow_redirects=False,
+            trust_env=True,
+            # A proxy for the Internet is not for what runs on this machine
+            mounts={f"all://{name}": None for name in _LOOPBACK},
+            transport=transport,
+        )
+    except (ImportError, ValueError, httpx.InvalidURL) as err:
+        # The value may hold a password: it is not repeated
+        raise ConfigRefused(
+            "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: "
+            "give an http:// or https:// address"
+        ) from err
+
+
+def _make_tls_context() -> ssl.SSLContext:
+    """Trusts what the system trusts, kept current by its updates; without a store, certifi."""
+    paths = ssl.get_default_verify_paths()
+    if not paths.cafile and not _holds_files(paths.capath):
+        import certifi  # noqa: PLC0415 - rarely needed
+
+        return ssl.create_default_context(cafile=certifi.where())
+    return ssl.create_default_context()
+
+
+def _holds_files(folder: str | None) -> bool:
+    return bool(folder) and any(Path(str(folder)).iterdir())
+
+
+async def _send(
+    client: "httpx.AsyncClient", request: HttpRequest, host: str, first_byte_timeout_s: float
+) -> "httpx.Response":
+    import httpx  # noqa: PLC0415 - loaded by now
+
+    timeout = httpx.Timeout(
+        first_byte_timeout_s,
+        connect=CONNECT_TIMEOUT_S,
+        write=WRITE_TIMEOUT_S,
+        pool=CONNECT_TIMEOUT_S,
+    )
+    with _told(host, f"did not answer within {first_byte_timeout_s:.0f} s"):
+        # Headers that drip byte by byte pass every other limit
+        async with asyncio.timeout(first_byte_timeout_s + 2 * CONNECT_TIMEOUT_S):
+            return await client.send(
+                client.build_request(
+                    request.method,
+                    request.url,
+                    headers=dict(request.headers),
+                    content=request.content,
+                    timeout=timeout,
+                ),
+                stream=True,
+            )
+
+
+@contextlib.contextmanager
+def _told(host: str, too_slow: str) -> Iterator[None]:
+    """Turn what httpx, TLS and the operating system raise into a sentence."""
+    import httpx  # noqa: PLC0415 - loaded by now
+
+    try:
+        yield
+    except (TimeoutError, httpx.ReadTimeout, httpx.WriteTimeout) as err:
+        raise NetworkError(f"{host} {too_slow}") from err
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError) as err:
+        raise NetworkError(f"{host} {_reason(err)}") from err
+
+
+def _reason(err: Exception) -> str:
+    import httpx  # noqa: PLC0415 - loaded by now
+
+    text = str(err)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return f"cannot be trusted, its certificate is not valid here: {_likely_distrust()}"
+    if any(clue in text for clue in ("Name or service", "name resolution", "No address")):
+        return "was not found: is there a network, and is the name right?"
+    if isinstance(err, httpx.ConnectTimeout | httpx.PoolTimeout):
+        return f"could not be reached within {CONNECT_TIMEOUT_S:.0f} s: is there a network?"
+    if isinstance(err, httpx.ConnectError):
+        return "could not be reached: is it running, and is there a network?"
+    if isinstance(err, httpx.ReadError | httpx.RemoteProtocolError):
+        return "broke off the connection"
+    return f"could not be used ({type(err).__name__})"
+
+
+def _likely_distrust() -> str:
+    if time.time() < _RELEASED_S:
+        return "the clock of this device is not set"
+    return "a sign-in page of this network answers instead, or a proxy of your own"
+
+
+def _host_of(url: str) -> str:
+    """Host and port for people to read: never a password or a query."""
+    rest = url.partition("://")[2]
+    for mark in "/?#":
+        rest = rest.partition(mark)[0]
+    return rest.rpartition("@")[2] or url

@@ -1,0 +1,120 @@
+"""Logging, set up once: one line per record on standard error, without secrets.
+
+In the journal a line carries its level as a prefix and no time, which the journal has itself;
+elsewhere it begins with time and level. Nothing that was logged can begin a line of its own.
+"""
+
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Literal, TextIO
+
+from agent.config import Section
+
+# A line longer than this is cut: the journal would split it
+MAX_LINE_CHARS = 16_000
+# Everything that moves the cursor, changes direction, or is not there to be seen
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+# Of the libraries only what is wrong: theirs is one line for every request
+_TALKATIVE = ("httpx", "httpcore", "asyncio")
+
+Redact = Callable[[str], str]
+
+
+class LogSettings(Section, frozen=True, kw_only=True):
+    """The `[log]` section."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+def set_up(
+    settings: LogSettings,
+    redact: Redact,
+    stream: TextIO | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> None:
+    """Send the records of the whole process to `stream`; a second call replaces the first."""
+    stream = sys.stderr if stream is None else stream
+    environ = os.environ if environ is None else environ
+    handler = logging.StreamHandler(stream)
+    is_journal = writes_to_journal(stream, environ)
+    handler.setFormatter(JournalFormatter(redact) if is_journal else PlainFormatter(redact))
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        if isinstance(old.formatter, LineFormatter):
+            root.removeHandler(old)
+    root.addHandler(handler)
+    root.setLevel(settings.level.upper())
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    # A full disk or a closed terminal must not turn every record into a traceback
+    logging.raiseExceptions = False
+
+
+def writes_to_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Whether `stream` is the very pipe that systemd connected to the journal."""
+    try:
+        status = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return False
+    return environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
+
+
+def one_line(text: str) -> str:
+    """Text in which everything that cannot be seen is spelled out, cut at the longest line."""
+    seen = _UNSEEN.sub(_spelled_out, text[:MAX_LINE_CHARS])
+    return seen if len(text) <= MAX_LINE_CHARS else f"{seen} [... {len(text)} characters]"
+
+
+class LineFormatter(logging.Formatter):
+    """A record and its traceback as one line; what precedes it is the subclass's."""
+
+    def __init__(self, redact: Redact) -> None:
+        super().__init__("%(name)s: %(message)s")
+        self._redact = redact
+
+    def format(self, record: logging.LogRecord) -> str:
+        try:
+            text = super().format(record)
+        except (TypeError, ValueError):
+            # A call whose arguments do not fit its text: better shown than lost
+            text = f"{record.name}: {record.msg} {record.args}"
+        return f"{self.prefix(record)}{one_line(self._redact(text))}"
+
+    def prefix(self, record: logging.LogRecord) -> str:
+        """What a reader of the line needs before its text."""
+        raise NotImplementedError
+
+
+class PlainFormatter(LineFormatter):
+    """For terminals and files: UTC time to the millisecond and level first."""
+
+    def prefix(self, record: logging.LogRecord) -> str:
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        return f"{stamp}.{int(record.msecs):03d}Z {record.levelname.lower():<7} "
+
+
+class JournalFormatter(LineFormatter):
+    """For the journal: the priority as systemd reads it."""
+
+    # Syslog priorities: see sd-daemon(3)
+    _PRIORITIES = (
+        (logging.CRITICAL, 2),
+        (logging.ERROR, 3),
+        (logging.WARNING, 4),
+        (logging.INFO, 6),
+    )
+
+    def prefix(self, record: logging.LogRecord) -> str:
+        found = (number for level, number in self._PRIORITIES if record.levelno >= level)
+        return f"<{next(found, 7)}>"
+
+
+def _spelled_out(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode("ascii")

@@ -1,0 +1,134 @@
+"""How one model wants to be asked, learned from what it refuses, and the request in that form.
+
+The services agree on the shape of a request and differ in a few parameters; each refusal that
+names one is answered by one change, which is remembered.
+"""
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+
+import msgspec
+
+from agent.messages import ChatMessage, ToolCall, ToolSpec
+from agent.providers import wire
+from agent.providers.base import ChatRequest
+
+# One for each parameter below, and none twice
+MAX_ADAPTATIONS = 4
+
+OFFICIAL_HOST = "api.openai.com"
+
+# The parameter itself is refused, not its value: a limit that is too high is for people to change
+_REFUSAL = re.compile(
+    r"unsupported|not support|unrecognized|unknown|unexpected|extra|not (permitted|allowed)"
+    r"|deprecated|only the default",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The parameters that models differ in."""
+
+    tokens_key: str = "max_tokens"
+    takes_temperature: bool = True
+    # None leaves the parameter out
+    effort: str | None = None
+    takes_stream_options: bool = True
+
+    @classmethod
+    def of_host(cls, host: str) -> "Dialect":
+        """What to begin with: OpenAI's own service knows only the newer name."""
+        return cls(tokens_key="max_completion_tokens") if host == OFFICIAL_HOST else cls()
+
+    def after_refusal(self, complaint: str) -> "Dialect | None":
+        """The dialect to try next; None if `complaint` names nothing that could be changed."""
+        if not _REFUSAL.search(complaint):
+            return None
+        if "max_tokens" in complaint or "max_completion_tokens" in complaint:
+            other = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+            return dataclasses.replace(self, tokens_key=other[self.tokens_key])
+        if "temperature" in complaint and self.takes_temperature:
+            return dataclasses.replace(self, takes_temperature=False)
+        if "reasoning_effort" in complaint and self.effort is None:
+            return dataclasses.replace(self, effort="none")
+        if "stream_options" in complaint and self.takes_stream_options:
+            return dataclasses.replace(self, takes_stream_options=False)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a request is asked with when it does not say otherwise."""
+
+    model: str
+    temperature: float
+    max_tokens: int
+
+    def of(self, request: ChatRequest) -> "Sampling":
+        return Sampling(
+            request.model or self.model,
+            self.temperature if request.temperature is None else request.temperature,
+            self.max_tokens if request.max_tokens is None else request.max_tokens,
+        )
+
+
+def encode(request: ChatRequest, sampling: Sampling, dialect: Dialect) -> bytes:
+    """The body; the same request gives the same bytes, so that services can cache its start."""
+    body: dict[str, object] = {"model": sampling.model}
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in sorted(request.tools, key=_name_of)]
+        if dialect.effort is not None:
+            body["reasoning_effort"] = dialect.effort
+    body["messages"] = [_message(message) for message in request.messages]
+    body[dialect.tokens_key] = sampling.max_tokens
+    if dialect.takes_temperature:
+        body["temperature"] = sampling.temperature
+    body["stream"] = True
+    if dialect.takes_stream_options:
+        body["stream_options"] = {"include_usage": True}
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        # A lone surrogate somewhere: one character is lost instead of the conversation
+        return json.dumps(body, ensure_ascii=False).encode(errors="replace")
+
+
+def _name_of(spec: ToolSpec) -> str:
+    return spec.name
+
+
+def _tool(spec: ToolSpec) -> dict[str, object]:
+    return {
+        "type": "function",
+        "function": {
+            "name": spec.name,
+            "description": spec.description,
+            "parameters": spec.parameters,
+        },
+    }
+
+
+def _message(message: ChatMessage) -> dict[str, object]:
+    wired: dict[str, object] = {"role": message.role.value, "content": message.text}
+    if message.call_id:
+        wired["tool_call_id"] = message.call_id
+    if message.tool_calls:
+        wired["content"] = message.text or None
+        wired["tool_calls"] = [_call(call) for call in message.tool_calls]
+    return wired
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    function = {"name": call.name, "arguments": _valid(call.arguments_json)}
+    return {"id": call.call_id, "type": "function", "function": function}
+
+
+def _valid(arguments_json: str) -> str:
+    """Some services refuse a whole conversation for one call of theirs that is not JSON."""
+    try:
+        return arguments_json if isinstance(wire.parse(arguments_json), dict) else "{}"
+    except wire.WireError:
+        return "{}"

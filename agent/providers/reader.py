@@ -1,0 +1,167 @@
+"""From an HTTP answer to typed chunks, whether it is a stream of events or one document.
+
+Reads under three limits at once: time without a byte, time altogether, and size.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+
+from agent.errors import BarnacleError, NetworkError, TransientProviderError
+from agent.http import BETWEEN_BYTES_TIMEOUT_S, FIRST_BYTE_TIMEOUT_S, HttpAnswer
+from agent.providers import failures, wire
+from agent.providers.answer import MAX_ANSWER_BYTES
+from agent.providers.sse import SseParser
+
+# After its last event a service ends the stream at once; then the connection can be used again
+DRAIN_TIMEOUT_S = 0.25
+# An error body longer than this is not read to its end
+MAX_ERROR_BODY_BYTES = 64 * 1024
+_OK = range(200, 300)
+_END_OF_STREAM = "[DONE]"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a request may take."""
+
+    total_s: float
+    first_byte_s: float = FIRST_BYTE_TIMEOUT_S
+    between_bytes_s: float = BETWEEN_BYTES_TIMEOUT_S
+
+
+class Deadline:
+    """The moment at which a request has taken too long altogether."""
+
+    def __init__(self, total_s: float) -> None:
+        self._total_s = total_s
+        self._ends_at_s = asyncio.get_running_loop().time() + total_s
+
+    def left_s(self) -> float:
+        """Time left.
+
+        Raises:
+            TransientProviderError: there is none.
+        """
+        left_s = self._ends_at_s - asyncio.get_running_loop().time()
+        if left_s <= 0:
+            raise TransientProviderError(
+                f"the answer took longer than {self._total_s:.0f} s (provider.timeout_s)"
+            )
+        return left_s
+
+
+class AnswerReader:
+    """Reads one answer, once."""
+
+    def __init__(
+        self,
+        answer: HttpAnswer,
+        service: failures.Service,
+        patience: Patience,
+        deadline: Deadline,
+    ) -> None:
+        self._answer = answer
+        self._service = service
+        self._patience = patience
+        self._deadline = deadline
+        self._has_seen_event = False
+
+    @property
+    def is_ok(self) -> bool:
+        return self._answer.status in _OK
+
+    async def refusal(self) -> failures.Refusal:
+        """What was answered instead, as far as it can be read."""
+        body = b""
+        with suppress(BarnacleError):
+            while len(body) < MAX_ERROR_BODY_BYTES and (piece := await self._next_piece()):
+                body += piece
+        text = body[:MAX_ERROR_BODY_BYTES].decode(errors="replace")
+        return failures.Refusal(self._answer.status, text, self._answer.header("retry-after"))
+
+    async def body(self, limit_bytes: int) -> bytes:
+        """The whole body.
+
+        Raises:
+            TransientProviderError: it is longer than the limit.
+        """
+        pieces: list[bytes] = []
+        left_bytes = limit_bytes
+        while piece := await self._next_piece():
+            left_bytes -= len(piece)
+            if left_bytes < 0:
+                raise TransientProviderError(
+                    f"{self._service.host} sent more than {limit_bytes // 1024} KB"
+                )
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    async def chunks(self) -> AsyncGenerator[wire.Chunk, None]:
+        """Every chunk; returning means that the service said that this was all.
+
+        Raises:
+            NetworkError: the answer broke off.
+            ProviderError: the service told an error, or something that is no completion.
+        """
+        content_type = self._answer.header("content-type").lower()
+        if "html" in content_type:
+            raise failures.web_page(self._service)
+        if "json" in content_type:
+            yield self._typed((await self.body(MAX_ANSWER_BYTES)).decode(errors="replace"))
+            return
+        async with aclosing(self._events()) as events:
+            async for event in events:
+                yield self._typed(event)
+
+    async def _events(self) -> AsyncGenerator[str, None]:
+        parser = SseParser()
+        while piece := await self._next_piece():
+            for event in parser.feed(piece):
+                if event.strip() == _END_OF_STREAM:
+                    await self._drain()
+                    return
+                self._has_seen_event = True
+                yield event
+        for event in parser.close():
+            # Only whole JSON shows that nothing of an event without its blank line is missing
+            with suppress(wire.WireError):
+                wire.parse(event)
+                yield event
+        raise self._ended_early()
+
+    def _ended_early(self) -> BarnacleError:
+        host = self._service.host
+        if self._has_seen_event:
+            return NetworkError(f"{host} broke off")
+        kind = self._service.shown(self._answer.header("content-type")) or "nothing"
+        return TransientProviderError(
+            f"{host} sent {kind} instead of a completion: is provider.base_url right?"
+        )
+
+    async def _next_piece(self) -> bytes:
+        patience = self._patience
+        wait_s = patience.between_bytes_s if self._has_seen_event else patience.first_byte_s
+        left_s = self._deadline.left_s()
+        try:
+            return await self._answer.read(min(wait_s, left_s))
+        except NetworkError:
+            self._deadline.left_s()
+            raise
+
+    async def _drain(self) -> None:
+        with suppress(NetworkError):
+            await self._answer.read(DRAIN_TIMEOUT_S)
+
+    def _typed(self, text: str) -> wire.Chunk:
+        try:
+            chunk = wire.decode(text, wire.Chunk)
+        except wire.WireError as err:
+            raise TransientProviderError(
+                f"{self._service.host} sent something that is no completion: "
+                f"{self._service.shown(str(err))}"
+            ) from err
+        if chunk.error is not None or chunk.kind == "error":
+            raise failures.explain_event(self._service, chunk)
+        return chunk
