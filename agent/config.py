@@ -11,7 +11,7 @@ import re
 import stat
 import tomllib
 import typing
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -147,7 +147,15 @@ def _problems(table: dict[str, object], kind: type[Section], where: Where) -> It
         try:
             _convert(table, kind)
         except msgspec.ValidationError as err:
-            yield f"{wording.key_path(where)}: {_reason(err)}"
+            yield _spanning_problem(_reason(err), fields, where)
+
+
+def _spanning_problem(reason: str, known: Container[str], where: Where) -> str:
+    """What a section itself refuses; the key that its sentence begins with is named in full."""
+    first, _, rest = reason.partition(" ")
+    if first in known:
+        return f"{wording.key_path((*where, first))}: {rest}"
+    return f"{wording.key_path(where)}: {reason}"
 
 
 def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[str]:

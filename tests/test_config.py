@@ -40,7 +40,9 @@ class Range(Section, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.low > self.high:
-            raise ValueError("`low` must not be above `high`")
+            raise ValueError("low must not be above high")
+        if self.high > 99:
+            raise ValueError("this range is too wide")
 
 
 class Whole(Section, frozen=True, kw_only=True):
@@ -104,7 +106,8 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ),
         ("board = 3", "b.toml: `board`: must be a table; write [board] on a line of its own"),
         ("title = {a = 1}", "b.toml: `title`: must be text in quotes, not a table"),
-        ("[range]\nlow = 5", "b.toml: `range`: `low` must not be above `high`"),
+        ("[range]\nlow = 5", "b.toml: `range.low`: must not be above high"),
+        ("[range]\nhigh = 100", "b.toml: `range`: this range is too wide"),
         (
             "[board]\nshare = nan",
             "b.toml: `board.share`: control characters, inf and nan are not allowed",
@@ -138,7 +141,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
         "`tilte`",
         "`board.baud`",
         "`board.port`",
-        "`range`",
+        "`range.low`",
     ]
 
 

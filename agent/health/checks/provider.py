@@ -1,0 +1,54 @@
+"""Is there a key, and does the model's service accept? It is asked nothing that costs money."""
+
+import socket
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from agent.health.base import Finding, Patient
+from agent.health.daemon_thread import in_daemon_thread
+from agent.providers.credentials import chosen_kind, find_key
+from agent.providers.settings import endpoint
+
+# A service that is reachable accepts within a fraction of it
+_CONNECT_TIMEOUT_S = 3.0
+_PORTS = {"http": 80, "https": 443}
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+async def check(patient: Patient) -> Finding:
+    """A refused key is raised and is the doctor's to report."""
+    if chosen_kind(patient.provider, patient.environ) == "offline":
+        return Finding.ok(
+            "offline: understands the board's and its own tools without a model service; "
+            "for one, set OPENAI_API_KEY or [provider] in the configuration"
+        )
+    credential = find_key(patient.provider, patient.environ)
+    key = f"key from {credential.source}" if credential else "no key"
+    address = urlsplit(endpoint(patient.provider.base_url))
+    host = address.hostname or ""
+    port = address.port or _PORTS[address.scheme]
+    if _goes_through_proxy(host, patient.environ):
+        return Finding.ok(f"{host} with {key}, through a proxy; not tried")
+    trouble = await in_daemon_thread(lambda: _trouble(host, port))
+    if trouble:
+        return Finding.warning(
+            f"{host}:{port} cannot be reached ({trouble}): answers come without a model until "
+            "it can; is there a network, and is provider.base_url right?"
+        )
+    return Finding.ok(f"{host}:{port} can be reached, {key}")
+
+
+def _trouble(host: str, port: int) -> str:
+    try:
+        with socket.create_connection((host, port), _CONNECT_TIMEOUT_S):
+            return ""
+    except OSError as err:
+        return err.strerror or str(err) or type(err).__name__
+    except UnicodeError:
+        return "not a host name"
+
+
+def _goes_through_proxy(host: str, environ: Mapping[str, str]) -> bool:
+    names = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY")
+    chosen = any(environ.get(name) or environ.get(name.lower()) for name in names)
+    return chosen and host not in _LOOPBACK

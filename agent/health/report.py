@@ -1,0 +1,132 @@
+"""What the running agent says of itself: told in a chat, and kept in `status.json` for others.
+
+The file is written only when something has changed, so that an idle agent writes nothing.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent import __version__
+from agent.clock import Clock
+from agent.errors import StorageFull
+from agent.health.status import (
+    BoardReport,
+    ChannelReport,
+    Status,
+    own_start_ticks,
+    write_status,
+)
+from agent.link.base import Board, BoardState
+from agent.printable import printable_line
+
+_log = logging.getLogger(__name__)
+
+# How soon a change is in the file: quicker than a person asks twice
+LOOK_S = 2.0
+# The last error is a sentence; a longer one is cut
+MAX_ERROR_CHARS = 300
+
+
+class LastError(logging.Handler):
+    """Keeps the newest record of a level that a person should know of."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.text = ""
+        self.at_s = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.text = printable_line(record.getMessage(), MAX_ERROR_CHARS)
+        self.at_s = record.created
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """What the report is about."""
+
+    provider: str
+    board: Board
+    channels: Sequence[str]
+    last_error: LastError
+
+
+class Reporter:
+    """Tells how the agent is."""
+
+    def __init__(self, path: Path, subjects: Subjects, clock: Clock) -> None:
+        self._path = path
+        self._subjects = subjects
+        self._clock = clock
+        self._since_s = clock.wall_s()
+
+    def status(self) -> Status:
+        board = self._subjects.board.status
+        identity = board.identity
+        return Status(
+            pid=os.getpid(),
+            start_ticks=own_start_ticks(),
+            since_s=self._since_s,
+            version=__version__,
+            provider=self._subjects.provider,
+            board=BoardReport(
+                state=board.state.value,
+                port=board.port,
+                board="" if identity is None else identity.board,
+                firmware="" if identity is None else identity.firmware,
+                trouble=board.trouble,
+            ),
+            channels=tuple(ChannelReport(name) for name in self._subjects.channels),
+            last_error=self._subjects.last_error.text,
+            last_error_at_s=self._subjects.last_error.at_s,
+        )
+
+    def sentences(self) -> str:
+        """The report as a person in a chat would want it."""
+        status = self.status()
+        lines = [
+            f"Barnacle {status.version}, up for {_span(self._clock.wall_s() - self._since_s)}.",
+            f"Model: {status.provider}.",
+            f"Board: {board_sentence(status.board)}.",
+        ]
+        if status.last_error:
+            at = time.strftime("%H:%M:%S", time.localtime(status.last_error_at_s))
+            lines.append(f"Last trouble, at {at}: {status.last_error}")
+        return "\n".join(lines)
+
+    async def keep(self) -> None:
+        """Write the file whenever something has changed; until cancelled."""
+        written: Status | None = None
+        while True:
+            status = self.status()
+            if status != written:
+                self._write(status)
+                written = status
+            await self._clock.sleep(LOOK_S)
+
+    def _write(self, status: Status) -> None:
+        try:
+            write_status(self._path, status)
+        except StorageFull as err:
+            _log.warning("the status is not on disk: %s", err)
+
+
+def board_sentence(board: BoardReport) -> str:
+    """The board in half a sentence."""
+    if board.state == BoardState.READY.value:
+        said = f"{board.board} on {board.port}, firmware {board.firmware}"
+    else:
+        said = board.state
+    return f"{said} ({board.trouble})" if board.trouble else said
+
+
+def _span(duration_s: float) -> str:
+    minutes, seconds = divmod(int(duration_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
+    told = [f"{count} {unit}" for count, unit in parts if count][:2]
+    return " ".join(told) or "0 s"

@@ -1,0 +1,51 @@
+"""A short connection to the board by a command: looked for, waited for, let go of."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from agent.clock import SystemClock
+from agent.link.base import BoardState, BoardStatus
+from agent.link.board import SerialBoard
+from agent.link.discovery import Ports
+from agent.link.settings import BoardSettings
+
+# Opening, greeting and a manifest over a slow line take 2 s; a board that restarts, a little more
+READY_TIMEOUT_S = 5.0
+# A board that is being reset is away for less than this
+_ABSENT_TIMEOUT_S = 1.0
+# A person sees no delay, and it costs nothing
+_LOOK_EVERY_S = 0.05
+
+OnStatus = Callable[[BoardStatus], None]
+
+
+@contextlib.asynccontextmanager
+async def visit(
+    settings: BoardSettings, folder: Path, on_status: OnStatus, ports: Ports | None = None
+) -> AsyncIterator[SerialBoard]:
+    """The board, ready or with the reason in its status why it is not; outputs go safe after."""
+    board = SerialBoard(settings, folder, SystemClock(), ports)
+    running = asyncio.create_task(board.run())
+    try:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(READY_TIMEOUT_S):
+                await _settled(board, on_status)
+        yield board
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
+
+
+async def _settled(board: SerialBoard, on_status: OnStatus) -> None:
+    shown = board.status
+    absent_s = 0.0
+    while board.status.state not in {BoardState.READY, BoardState.REFUSED}:
+        if board.status != shown:
+            shown = board.status
+            on_status(shown)
+        absent_s = absent_s + _LOOK_EVERY_S if shown.state is BoardState.ABSENT else 0.0
+        if absent_s > _ABSENT_TIMEOUT_S:
+            return
+        await asyncio.sleep(_LOOK_EVERY_S)
