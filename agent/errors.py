@@ -4,6 +4,7 @@
   * ConfigRefused                the configuration is wrong: fix the named key
   * StorageCorrupt               a file is damaged: it was set aside
   * StorageFull                  no space, or read-only: nothing was written
+  * StateInUse                   another agent works in the same state folder
   * LinkError
     * LinkLost                   the board is away; it is being looked for
     * OutcomeUnknown             a call was sent, whether it acted is not known: never repeat it
@@ -34,6 +35,10 @@ class StorageCorrupt(BarnacleError):
 
 class StorageFull(BarnacleError):
     """The disk is full or read-only; nothing was written."""
+
+
+class StateInUse(BarnacleError):
+    """Another agent works in the same state folder."""
 
 
 class LinkError(BarnacleError):

@@ -73,6 +73,10 @@ class Paths:
         return self.state_dir / "history"
 
     @property
+    def chat_log(self) -> Path:
+        return self.state_dir / "chat.log"
+
+    @property
     def status_file(self) -> Path:
         return self.state_dir / "status.json"
 

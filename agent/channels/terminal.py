@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from agent.channels.base import Answer, Channel, Deliver, Question
 from agent.channels.lines import Lines
 from agent.clock import Clock
+from agent.errors import BarnacleError
 from agent.messages import Inbound, Outbound, Provenance
 from agent.printable import printable_text
 
@@ -125,6 +126,9 @@ class Terminal(Channel):
         try:
             await deliver(inbound)
             await self._wait(waiting)
+        except BarnacleError as err:
+            # Not accepted: the person still has the words and can say them again
+            self._write(f"{self._fit(f'I cannot take that message: {err}')}\n")
         finally:
             self._waiting = None
 

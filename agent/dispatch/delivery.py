@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from agent.channels.base import Channel
 from agent.clock import Clock
 from agent.dispatch import outbox
+from agent.errors import StorageFull
 from agent.messages import Outbound
 from agent.storage.worker import DatabaseWorker
 
@@ -47,7 +48,11 @@ class Delivery:
                 return False
             await self._clock.sleep(wait_s)
             wait_s *= 2
-        await self._journal.transact(lambda db: outbox.mark_sent(db, message.outbox_id))
+        try:
+            await self._journal.transact(lambda db: outbox.mark_sent(db, message.outbox_id))
+        except StorageFull as err:
+            # It has arrived; that it is sent once more after a restart is the lesser evil
+            _log.error("answer %d is not marked as sent: %s", message.outbox_id, err)
         return True
 
     async def send_unrecorded(self, message: Outbound) -> bool:

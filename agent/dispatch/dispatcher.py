@@ -120,19 +120,23 @@ class Dispatcher:
             del self._waiting[conversation]
 
     async def _attend(self, accepted: Accepted) -> None:
-        conversation = accepted.inbound.conversation
+        """Answer a message and deliver the answer, also where it cannot be recorded."""
         try:
-            answer = await self._answer(accepted)
-        except asyncio.CancelledError:
-            if conversation not in self._stopped:
-                raise
-            self._stopped.discard(conversation)
-            answer = await self._conversations.finish(accepted, STOPPED_TEXT)
+            await self._delivery.send(await self._answer_or_stop(accepted))
         except StorageFull as err:
             _log.error("message %s: %s", accepted.inbound.message_id, err)
             await self._delivery.send_unrecorded(_unrecorded(accepted, f"I cannot work now: {err}"))
-            return
-        await self._delivery.send(answer)
+
+    async def _answer_or_stop(self, accepted: Accepted) -> Outbound:
+        conversation = accepted.inbound.conversation
+        try:
+            return await self._answer(accepted)
+        except asyncio.CancelledError:
+            if conversation not in self._stopped:
+                raise
+            return await self._conversations.finish(accepted, STOPPED_TEXT)
+        finally:
+            self._stopped.discard(conversation)
 
     async def _answer(self, accepted: Accepted) -> Outbound:
         current = accepted
@@ -156,8 +160,11 @@ class Dispatcher:
         )
 
     async def _obey(self, accepted: Accepted, command: Command | str) -> None:
-        text = await self._result_of(command, accepted.inbound.conversation)
-        await self._delivery.send(await self._conversations.finish(accepted, text))
+        try:
+            text = await self._result_of(command, accepted.inbound.conversation)
+            await self._delivery.send(await self._conversations.finish(accepted, text))
+        except StorageFull as err:
+            await self._delivery.send_unrecorded(_unrecorded(accepted, f"I cannot do that: {err}"))
 
     async def _result_of(self, command: Command | str, conversation: str) -> str:
         match command:

@@ -1,0 +1,279 @@
+"""The composition root: settings become parts, parts become an agent, and it ends in order.
+
+The only place where parts are made and where they learn of each other. Nothing here decides
+anything about a message, a tool or a board.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TextIO
+
+from agent import logs
+from agent.channels.base import Channel
+from agent.channels.lines import Lines, PipeLines, TerminalLines
+from agent.channels.terminal import Terminal
+from agent.clock import Clock, SystemClock
+from agent.dispatch.conversation import Conversations, Parts
+from agent.dispatch.delivery import Delivery
+from agent.dispatch.dispatcher import Dispatcher
+from agent.dispatch.gate import Gate
+from agent.dispatch.journal import open_journal
+from agent.dispatch.turn import TurnRunner
+from agent.embeddings.base import Embedder
+from agent.embeddings.none import NoEmbedder
+from agent.embeddings.onnx import OnnxEmbedder
+from agent.health.report import LastError, Reporter, Subjects
+from agent.http import HttpClient
+from agent.link.base import BoardState
+from agent.link.board import SerialBoard
+from agent.memory.base import Memory
+from agent.memory.none import NoMemory
+from agent.memory.sqlite import SqliteMemory
+from agent.providers.base import Provider
+from agent.providers.credentials import chosen_kind, find_key
+from agent.providers.fallback import FallbackProvider
+from agent.providers.offline.provider import OfflineProvider
+from agent.providers.openai import OpenAIProvider
+from agent.security.approvals import StandingApprovals
+from agent.security.redact import Redactor
+from agent.settings import Paths, Settings
+from agent.storage import lock
+from agent.storage.worker import DatabaseWorker
+from agent.tools.base import AnyTool
+from agent.tools.board import BoardTools
+from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
+from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
+from agent.tools.registry import Registry
+from agent.tools.system import SystemInfoTool
+from agent.tools.time import TimeNowTool
+
+_log = logging.getLogger(__name__)
+
+# A board that is plugged in answers its greeting well within this; a chat starts without it
+BOARD_PATIENCE_S = 3.0
+# A board that is not plugged in is not waited for: this is only the time to look
+LOOKING_PATIENCE_S = 0.5
+# How often a starting chat looks whether the board has answered
+BOARD_LOOK_S = 0.05
+# A chat's log is begun anew beyond this; the one before it is kept
+MAX_CHAT_LOG_BYTES = 1_000_000
+
+
+class _Over(Exception):
+    """Ends the agent's tasks from inside their group."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """The parts of an agent that is not at work yet."""
+
+    settings: Settings
+    paths: Paths
+    clock: Clock
+    http: HttpClient
+    provider: Provider
+    embedder: Embedder
+    memory: Memory
+    journal: DatabaseWorker
+    board: SerialBoard
+    registry: Registry
+    last_error: LastError
+
+    async def aclose(self) -> None:
+        """Let go of everything, what was made last first."""
+        await self.provider.aclose()
+        await self.http.aclose()
+        await self.memory.aclose()
+        await self.embedder.aclose()
+        await self.journal.aclose()
+
+
+async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
+    """A conversation in this terminal, until the person leaves; the exit status."""
+    with lock.hold(paths.state_dir), _chat_log(paths) as log:
+        agent = _assemble(settings, paths, os.environ, log)
+        plain = plain or not sys.stdin.isatty()
+        lines = _lines(settings, paths, plain=plain)
+        terminal = Terminal(lines, _write_out, agent.clock, settings.terminal.prompt, plain=plain)
+        try:
+            async with _at_work(agent, [terminal]) as (dispatcher, reporter, tasks):
+                await dispatcher.abandon(terminal.name)
+                await _greet_board(agent)
+                if not plain:
+                    _write_out(f"{reporter.sentences()}\n/help lists the commands.\n")
+                listening = terminal.listen(partial(dispatcher.deliver, tasks=tasks))
+                await _until_left(listening, partial(_interrupt, terminal, dispatcher))
+        finally:
+            lines.close()
+    return 0
+
+
+async def run(settings: Settings, paths: Paths) -> int:
+    """Serve every configured channel until told to stop; the exit status."""
+    with lock.hold(paths.state_dir):
+        agent = _assemble(settings, paths, os.environ, sys.stderr)
+        async with _at_work(agent, []) as (_, reporter, _tasks):
+            _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
+            _log.warning("no channel is configured: `barnacle chat` talks to the agent")
+            await _until_left(asyncio.Event().wait(), lambda: False)
+            _log.info("stopping")
+    return 0
+
+
+def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: TextIO) -> _Agent:
+    redactor = Redactor()
+    logs.set_up(settings.log, redactor.redact, log)
+    logging.getLogger().addHandler(last_error := LastError())
+    clock = SystemClock()
+    http = HttpClient()
+    embedder = OnnxEmbedder(paths.model_dir) if paths.model_dir.is_dir() else NoEmbedder()
+    memory = _memory(settings, paths, embedder, clock)
+    board = SerialBoard(settings.board, paths.manifests, clock)
+    if (credential := find_key(settings.provider, environ)) is not None:
+        redactor.add(credential.key)
+    return _Agent(
+        settings,
+        paths,
+        clock,
+        http,
+        _provider(settings, environ, http, embedder),
+        embedder,
+        memory,
+        open_journal(paths.agent_db),
+        board,
+        Registry(_fixed_tools(paths, memory, clock), [BoardTools(board).tools]),
+        last_error,
+    )
+
+
+def _memory(settings: Settings, paths: Paths, embedder: Embedder, clock: Clock) -> Memory:
+    if settings.memory.backend == "none":
+        return NoMemory()
+    return SqliteMemory(paths.brain_db, embedder, clock)
+
+
+def _provider(
+    settings: Settings, environ: Mapping[str, str], http: HttpClient, embedder: Embedder
+) -> Provider:
+    offline = OfflineProvider(embedder)
+    if chosen_kind(settings.provider, environ) == "offline":
+        return offline
+    return FallbackProvider(OpenAIProvider(settings.provider, environ, http), offline)
+
+
+def _fixed_tools(paths: Paths, memory: Memory, clock: Clock) -> list[AnyTool]:
+    paths.workspace.mkdir(parents=True, exist_ok=True)
+    return [
+        FileListTool(paths.workspace),
+        FileReadTool(paths.workspace),
+        FileWriteTool(paths.workspace),
+        MemoryForgetTool(memory),
+        MemoryRecallTool(memory),
+        MemoryStoreTool(memory),
+        SystemInfoTool(paths.state_dir),
+        TimeNowTool(clock),
+    ]
+
+
+@contextlib.asynccontextmanager
+async def _at_work(
+    agent: _Agent, channels: Sequence[Channel]
+) -> AsyncIterator[tuple[Dispatcher, Reporter, asyncio.TaskGroup]]:
+    """The agent with its tasks running; at the end outputs are safe and everything is closed."""
+    by_name = {channel.name: channel for channel in channels}
+    subjects = Subjects(agent.provider.name, agent.board, tuple(by_name), agent.last_error)
+    reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
+    dispatcher = Dispatcher(
+        agent.journal,
+        _conversations(agent),
+        by_name,
+        Delivery(agent.journal, by_name, agent.clock),
+        reporter.sentences,
+    )
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(agent.board.run())
+            tasks.create_task(reporter.keep())
+            yield dispatcher, reporter, tasks
+            await agent.board.release()
+            raise _Over  # noqa: TRY301 - how a task group is ended from inside
+    except* _Over:
+        pass
+    finally:
+        await agent.aclose()
+
+
+def _conversations(agent: _Agent) -> Conversations:
+    settings = agent.settings.agent
+    gate = Gate(
+        settings.autonomy, StandingApprovals(agent.paths.state_dir / "approvals.json", agent.clock)
+    )
+    runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
+    parts = Parts(agent.journal, agent.memory, agent.registry, runner, agent.clock)
+    return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
+
+
+async def _greet_board(agent: _Agent) -> None:
+    """Give a board that is plugged in the time to answer, so that the first words find it."""
+    begun_s = agent.clock.monotonic_s()
+    while agent.board.status.state is not BoardState.READY:
+        is_absent = agent.board.status.state is BoardState.ABSENT
+        patience_s = LOOKING_PATIENCE_S if is_absent else BOARD_PATIENCE_S
+        if agent.clock.monotonic_s() - begun_s > patience_s:
+            return
+        await agent.clock.sleep(BOARD_LOOK_S)
+
+
+async def _until_left(
+    work: Coroutine[object, object, object], interrupt: Callable[[], bool]
+) -> None:
+    """Run `work` until it ends or a signal says to leave; SIGINT may be used up by `interrupt`."""
+    loop = asyncio.get_running_loop()
+    leave = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, leave.set)
+    loop.add_signal_handler(signal.SIGINT, lambda: None if interrupt() else leave.set())
+    working = asyncio.ensure_future(work)
+    leaving = asyncio.ensure_future(leave.wait())
+    try:
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+    finally:
+        for task in (working, leaving):
+            task.cancel()
+        for name in (signal.SIGTERM, signal.SIGINT):
+            loop.remove_signal_handler(name)
+
+
+def _interrupt(terminal: Terminal, dispatcher: Dispatcher) -> bool:
+    conversation = terminal.busy_conversation
+    return conversation is not None and dispatcher.stop(conversation)
+
+
+def _lines(settings: Settings, paths: Paths, *, plain: bool) -> Lines:
+    if plain:
+        return PipeLines()
+    return TerminalLines(paths.history_file, settings.terminal.history_lines)
+
+
+def _write_out(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def _chat_log(paths: Paths) -> Iterator[TextIO]:
+    """Where a chat's records go: its terminal is for the conversation alone."""
+    path = paths.chat_log
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_size > MAX_CHAT_LOG_BYTES:
+            path.replace(path.with_suffix(".log.1"))
+    with path.open("a", encoding="utf-8") as log:
+        yield log

@@ -1,0 +1,44 @@
+"""One agent per state folder: held by the process, let go by its end, however it ends."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.errors import StateInUse, StorageFull
+
+_LOCK_NAME = "lock"
+
+
+@contextlib.contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Keep other agents out of the folder.
+
+    Raises:
+        StateInUse: another one is in it.
+        StorageFull: the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as err:
+        raise StorageFull(f"the state folder {folder} cannot be used: {err.strerror}") from err
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as err:
+            raise StateInUse(_in_use(folder, os.pread(handle, 20, 0))) from err
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _in_use(folder: Path, holder: bytes) -> str:
+    who = f" (process {holder.decode()})" if holder.isdigit() else ""
+    return (
+        f"another barnacle{who} works in {folder}: stop it, "
+        "or set BARNACLE_STATE_DIR to another folder"
+    )

@@ -1,0 +1,41 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.errors import StateInUse, StorageFull
+from agent.storage import lock
+
+HOLD = (
+    "import sys, pathlib; from agent.storage import lock\n"
+    "with lock.hold(pathlib.Path(sys.argv[1])):\n"
+    "    print('held', flush=True); sys.stdin.read()\n"
+)
+
+
+def test_a_second_agent_is_told_who_the_first_one_is(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline() == b"held\n"
+        with pytest.raises(StateInUse, match=f"process {first.pid}"), lock.hold(tmp_path):
+            pass
+        first.kill()
+    with lock.hold(tmp_path):
+        assert (tmp_path / "lock").read_text() == str(os.getpid())
+
+
+def test_the_folder_is_made(tmp_path: Path) -> None:
+    with lock.hold(tmp_path / "a" / "b"):
+        assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageFull, match="cannot be used"), lock.hold(tmp_path / "file" / "x"):
+        pass
