@@ -1,0 +1,117 @@
+"""What a start loads and what an installation weighs: counts and sizes, never wall-clock time."""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.structure.locks import pins
+from tests.structure.sources import ROOT
+
+# Loaded by the first thing that uses them, or never
+UNUSED = frozenset(
+    {
+        *("onnxruntime", "numpy", "tokenizers", "starlette", "uvicorn"),
+        *("gpiozero", "smbus2", "psycopg"),
+    }
+)
+# The embedding runtime: what requirements.lock has on top of the plain dependencies
+EMBEDDING_RUNTIME = frozenset(
+    {"numpy", "onnxruntime", "tokenizers", "flatbuffers", "packaging", "protobuf"}
+)
+MOST_MODULES_FOR_VERSION = 20
+# `import asyncio, ssl, sqlite3` alone is 108
+MOST_MODULES_FOR_DAEMON = 330
+MOST_MB = 80
+MOST_MB_WITH_EMBEDDINGS = 260
+_START_TIMEOUT_S = 15
+
+
+def loaded_by(*arguments: str, state: Path) -> set[str]:
+    """The modules that Python loads for a command line, beyond those of an empty program."""
+    return _modules(arguments, state) - _modules(("-c", "pass"), state)
+
+
+def _modules(arguments: tuple[str, ...], state: Path) -> set[str]:
+    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", *arguments],
+        cwd=ROOT,
+        env=kept | {"HOME": str(state), "BARNACLE_STATE_DIR": str(state / "state")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_START_TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    lines = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("-c", "import agent.app"),
+        ("-m", "agent.cli.main", "--help"),
+        ("-m", "agent.cli.main", "check"),
+        ("-m", "agent.cli.main", "chat", "--plain"),
+    ],
+    ids=" ".join,
+)
+def test_a_start_loads_nothing_that_it_does_not_use(
+    command: tuple[str, ...], tmp_path: Path
+) -> None:
+    loaded = {module.partition(".")[0] for module in loaded_by(*command, state=tmp_path)}
+    assert sorted(loaded & UNUSED) == []
+
+
+def test_the_version_is_told_without_loading_the_agent(tmp_path: Path) -> None:
+    # As the installed command does; -m would load what finds modules
+    program = "from agent.cli.main import main; main(['--version'])"
+    loaded = loaded_by("-c", program, state=tmp_path)
+    assert len(loaded) <= MOST_MODULES_FOR_VERSION, sorted(loaded)
+
+
+def test_the_daemon_loads_few_modules(tmp_path: Path) -> None:
+    loaded = loaded_by("-c", "import agent.app", state=tmp_path)
+    assert len(loaded) <= MOST_MODULES_FOR_DAEMON, sorted(loaded)
+
+
+def test_the_count_of_modules_can_fail(tmp_path: Path) -> None:
+    assert "numpy" in loaded_by("-c", "import numpy", state=tmp_path)
+
+
+def test_the_installation_is_small() -> None:
+    bytes_of = {name: _installed_bytes(name) for name in _runtime_packages()}
+    embedding = sum(size for name, size in bytes_of.items() if name in EMBEDDING_RUNTIME)
+    total_mb = (sum(bytes_of.values()) + _agent_bytes()) / 1e6
+    assert total_mb <= MOST_MB_WITH_EMBEDDINGS, bytes_of
+    assert total_mb - embedding / 1e6 <= MOST_MB, bytes_of
+
+
+def _runtime_packages() -> list[str]:
+    names = sorted(pins(ROOT / "scripts" / "requirements.lock"))
+    assert set(names) >= EMBEDDING_RUNTIME
+    return names
+
+
+def _installed_bytes(package: str) -> int:
+    files = importlib.metadata.files(package) or []
+    return sum(_size(Path(str(file.locate()))) for file in files)
+
+
+def _agent_bytes() -> int:
+    return sum(_size(path) for path in _agent_files())
+
+
+def _agent_files() -> Iterator[Path]:
+    yield from (ROOT / "agent").rglob("*.py")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
