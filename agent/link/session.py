@@ -25,11 +25,13 @@ HELLO_INTERVAL_S = 0.25
 # Together 1.25 s: a board that has just been reset has started by then or is tried anew
 HELLO_TRIES = 5
 # When nothing was heard for this long the board is asked; below its dead-man of 0.5 s
-PING_INTERVAL_S = 0.35
-# Unanswered in a row: with the interval before the first, silence is noticed after 1.4 s
-MAX_UNANSWERED_PINGS = 3
+PING_INTERVAL_S = 0.3
+# Unanswered in a row: with the interval before the first, silence is noticed after 1.5 s
+MAX_UNANSWERED_PINGS = 4
 # Erasing the largest sector of an F4 takes 4 s; a board that claims more is not believed
 MAX_BUSY_S = 10.0
+# The next request follows an answer sooner than this and carries the acknowledgement with it
+ACK_DELAY_S = 0.003
 # One NAK for each missing frame and round trip is enough
 NAK_INTERVAL_S = 0.03
 # The kernel holds 4095 bytes for us; the largest number that fits the field says nearly that
@@ -108,7 +110,7 @@ class Session:
         self._receiving = ReceiveWindow()
         self._output: list[bytes] = []
         self._answers: list[Answer] = []
-        self._must_acknowledge = False
+        self._acknowledge_at_s: float | None = None
         self._nak_after_s = started_at_s
         self._busy_until_s = started_at_s
         # HELLO while greeting, PING once open: how many went unanswered, and when the next is due
@@ -162,11 +164,10 @@ class Session:
         """When `tick` is needed next, if nothing is received before."""
         if self.is_over:
             return None
-        if self._sending.is_waiting or self._must_acknowledge:
+        if self._sending.is_waiting:
             return self._busy_until_s
-        resend_at_s = self._sending.due_at_s
-        first_s = self._probe_at_s if resend_at_s is None else min(self._probe_at_s, resend_at_s)
-        return max(first_s, self._busy_until_s)
+        due = (self._probe_at_s, self._sending.due_at_s, self._acknowledge_at_s)
+        return max(self._busy_until_s, min(at_s for at_s in due if at_s is not None))
 
     def end(self, reason: str) -> None:
         """The port is gone, or the agent lets go."""
@@ -202,7 +203,7 @@ class Session:
             return
         while (frame := self._sending.next_frame(now_s)) is not None:
             self._emit(frame.kind, frame.sequence, frame.payload)
-        if self._must_acknowledge:
+        if self._acknowledge_at_s is not None and now_s >= self._acknowledge_at_s:
             self._emit(wire.ACK)
 
     def _on_frame(self, frame: Frame, now_s: float) -> None:
@@ -254,7 +255,7 @@ class Session:
 
     def _is_new(self, frame: Frame, now_s: float) -> bool:
         arrival = self._receiving.take(frame.sequence)
-        self._must_acknowledge = True
+        self._acknowledge_at_s = now_s + ACK_DELAY_S
         if arrival is Arrival.REPEATED:
             self.counters.frames_repeated += 1
         elif arrival is Arrival.GAP:
@@ -296,7 +297,7 @@ class Session:
         length = self._encoder.encode(kind, sequence, ack, OWN_CREDIT, payload)
         self._output.append(bytes(self._encoder.wire[:length]))
         self.counters.frames_sent += 1
-        self._must_acknowledge = False
+        self._acknowledge_at_s = None
 
 
 def _clock_ms(now_s: float) -> int:

@@ -1,0 +1,64 @@
+"""A `SerialBoard` on a fake port with a scripted board behind it, running."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.link.base import BoardState
+from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
+from tests.fakes.peer import ScriptedBoard
+from tests.fakes.ports import FakePort, FakePorts, Peer
+from tests.fakes.virtual_time import LoopClock
+
+# Far beyond every limit of the link: a state that has not come by then never comes
+GIVE_UP_S = 60.0
+
+
+@dataclass
+class LinkedBoard:
+    """Both ends of the link and the machine between them."""
+
+    board: SerialBoard
+    ports: FakePorts
+
+    async def until(self, state: BoardState, trouble: str = "") -> None:
+        """Wait until the board is in this state and its trouble has these words."""
+        async with asyncio.timeout(GIVE_UP_S):
+            while self.board.status.state is not state or trouble not in self.board.status.trouble:
+                await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def linked(
+    peer: Peer,
+    folder: Path,
+    port: type[FakePort] = FakePort,
+    settings: BoardSettings | None = None,
+    ports: FakePorts | None = None,
+) -> AsyncIterator[LinkedBoard]:
+    """Run the board's link for as long as the block lasts."""
+    machine = ports or FakePorts(lambda: port(peer, seed=len(machine.opened) + 1))
+    board = SerialBoard(settings or BoardSettings(), folder, LoopClock(), machine)
+    running = asyncio.create_task(board.run())
+    try:
+        yield LinkedBoard(board, machine)
+        # A bug in the link is a failure of the test, not of the task alone
+        assert not running.done() or running.result()
+    finally:
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+
+@contextlib.asynccontextmanager
+async def ready(
+    folder: Path, port: type[FakePort] = FakePort, peer: ScriptedBoard | None = None
+) -> AsyncIterator[tuple[LinkedBoard, ScriptedBoard]]:
+    """The same, once the board is ready."""
+    scripted = peer or ScriptedBoard()
+    async with linked(scripted, folder, port) as link:
+        await link.until(BoardState.READY)
+        yield link, scripted
