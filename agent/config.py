@@ -22,6 +22,8 @@ from agent.errors import ConfigRefused
 
 # Many times what every key with its comment takes; more is not a configuration
 MAX_CONFIG_BYTES = 64 * 1024
+# The longest path that Linux takes; no text of a configuration is longer
+MAX_TEXT_CHARS = 4096
 # One screen; what follows is mostly the same mistake again
 MAX_PROBLEMS = 20
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -165,8 +167,8 @@ def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[s
             yield from _problems(value, kind, where)
         else:
             yield f"{name}: must be a table; write [{'.'.join(where)}] on a line of its own"
-    elif _holds_unusable(value):
-        yield f"{name}: control characters, inf and nan are not allowed"
+    elif reason := _unusable(value):
+        yield f"{name}: {reason}"
     else:
         try:
             _convert(value, kind)
@@ -174,17 +176,20 @@ def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[s
             yield f"{name}: {_complaint(value, kind, err)}"
 
 
-def _holds_unusable(value: object) -> bool:
+def _unusable(value: object) -> str:
+    """Why nothing of ours can use the value, whatever its type; empty if it can."""
     match value:
-        case str():
-            return _CONTROL.search(value) is not None
-        case float():
-            return not math.isfinite(value)
+        case str() if len(value) > MAX_TEXT_CHARS:
+            return f"must be no longer than {MAX_TEXT_CHARS} characters"
+        case str() if _CONTROL.search(value):
+            return "must not hold control characters"
+        case float() if not math.isfinite(value):
+            return "must be a finite number"
         case list():
-            return any(_holds_unusable(item) for item in value)
+            return next(filter(None, map(_unusable, value)), "")
         case dict():
-            return any(_holds_unusable(item) for pair in value.items() for item in pair)
-    return False
+            return next(filter(None, map(_unusable, (*value, *value.values()))), "")
+    return ""
 
 
 def _complaint(value: object, kind: typing.Any, err: msgspec.ValidationError) -> str:

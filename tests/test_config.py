@@ -110,11 +110,11 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
         ("[range]\nhigh = 100", "b.toml: `range`: this range is too wide"),
         (
             "[board]\nshare = nan",
-            "b.toml: `board.share`: control characters, inf and nan are not allowed",
+            "b.toml: `board.share`: must be a finite number",
         ),
         (
             '[board]\nnames = ["\\u001b[2J"]',
-            "b.toml: `board.names`: control characters, inf and nan are not allowed",
+            "b.toml: `board.names`: must not hold control characters",
         ),
         ("a = 1\nb = =", "b.toml: line 2, column 5: Invalid value"),
         ("a = 1\nb =", "b.toml: line 2, column 4: Invalid value"),
@@ -155,8 +155,12 @@ def test_a_hostile_key_is_one_visible_line() -> None:
     assert said.isprintable()
 
 
+def test_a_text_that_is_far_too_long_is_refused() -> None:
+    assert "`title`" in refusal(f'title = "{"x" * 5000}"')
+
+
 def test_a_long_value_is_quoted_short() -> None:
-    assert len(refusal(f'[board]\nbaud = "{"x" * 5000}"')) < 150
+    assert len(refusal(f'[board]\nbaud = "{"x" * 4000}"')) < 150
 
 
 @pytest.mark.parametrize("value", ["123456", '"sk-secret "', '["sk-secret"]', '"sk-\\nsecret"'])
