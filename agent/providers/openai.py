@@ -29,7 +29,7 @@ MAX_MODEL_CHARS = 200
 _BAD_REQUEST = frozenset({400, 422})
 
 
-class OpenAiProvider(Provider):
+class OpenAIProvider(Provider):
     """A way to any service with chat completions.
 
     Args:

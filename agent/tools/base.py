@@ -71,6 +71,8 @@ class Tool(ABC, Generic[A]):
             return msgspec.json.decode(arguments_json or "{}", type=self.arguments_type)
         except (msgspec.DecodeError, UnicodeError) as err:
             raise BadArguments(str(err)) from err
+        except RecursionError as err:
+            raise BadArguments("the arguments are nested too deeply") from err
 
 
 # A registry holds tools of every argument type; only `parse` and `execute` of one tool meet

@@ -1,0 +1,187 @@
+"""The agent's own files: read, write and list inside the workspace, and nowhere else.
+
+What a file or a folder holds may have been written by anybody: its trust is that of a tool.
+"""
+
+import asyncio
+import codecs
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BarnacleError, PathRefused
+from agent.messages import Effect, Provenance, ToolResult
+from agent.security.paths import HERE, list_beneath, open_beneath, write_beneath
+from agent.tools.base import Arguments, Tool, ToolContext
+
+# A model reads more in several steps
+MAX_TEXT_BYTES = 64 * 1024
+# To reach a late line everything before it is read: a few seconds of a slow card
+MAX_SCANNED_BYTES = 64 * 1024 * 1024
+MAX_CONTENT_BYTES = 1024 * 1024
+MAX_ENTRIES = 1000
+# A card that has not answered by then is failing
+DISK_TIMEOUT_S = 15.0
+# Text has no zero byte near its beginning, pictures and programs do
+_PROBE_BYTES = 8192
+_DECODER = codecs.getincrementaldecoder("utf-8")
+
+RelativePath = Annotated[
+    str, Meta(max_length=1024, description="relative to the workspace, such as notes/today.md")
+]
+
+
+class ReadArguments(Arguments, frozen=True):
+    """Which lines of which file."""
+
+    path: RelativePath
+    first_line: Annotated[int, Meta(ge=1)] = 1
+    lines: Annotated[int, Meta(ge=1, le=10_000)] = 500
+
+
+class WriteArguments(Arguments, frozen=True):
+    """The whole new content of a file."""
+
+    path: RelativePath
+    content: str
+
+
+class ListArguments(Arguments, frozen=True):
+    """Which folder; the workspace itself if none is named."""
+
+    path: RelativePath = HERE
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of a file; `more` says that there is text after them."""
+
+    text: str
+    more: bool
+
+
+class FileReadTool(Tool[ReadArguments]):
+    """Reads lines of a text file."""
+
+    name = "file_read"
+    description = "Read lines of a text file in the workspace."
+    effect = Effect.READ
+    arguments_type = ReadArguments
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+
+    async def execute(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
+        def read() -> dict[str, object]:
+            with open_beneath(self._workspace, _plain(arguments.path)) as file:
+                excerpt = excerpt_of(file, arguments.first_line, arguments.lines)
+            return {"path": arguments.path, "text": excerpt.text, "more": excerpt.more}
+
+        return await _in_thread(read, Provenance.TOOL)
+
+
+class FileWriteTool(Tool[WriteArguments]):
+    """Makes or replaces a text file."""
+
+    name = "file_write"
+    description = "Write a whole text file in the workspace; an older one is replaced."
+    effect = Effect.WRITE
+    arguments_type = WriteArguments
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+
+    async def execute(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
+        def write() -> dict[str, object]:
+            content = arguments.content.encode(errors="replace")
+            if len(content) > MAX_CONTENT_BYTES:
+                raise PathRefused(f"the content is longer than {MAX_CONTENT_BYTES} bytes")
+            write_beneath(self._workspace, _plain(arguments.path), content)
+            return {"path": arguments.path, "bytes": len(content)}
+
+        return await _in_thread(write, None)
+
+
+class FileListTool(Tool[ListArguments]):
+    """Lists a folder."""
+
+    name = "file_list"
+    description = "List the files and folders of a folder in the workspace."
+    effect = Effect.READ
+    arguments_type = ListArguments
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+
+    async def execute(self, arguments: ListArguments, context: ToolContext) -> ToolResult:
+        def listed() -> dict[str, object]:
+            entries = list_beneath(self._workspace, _plain(arguments.path) or HERE, MAX_ENTRIES)
+            return {
+                "path": arguments.path,
+                "entries": [
+                    {
+                        "name": entry.name,
+                        "kind": "folder" if entry.is_folder else "file",
+                        "size_bytes": entry.size_bytes,
+                    }
+                    for entry in entries
+                ],
+            }
+
+        return await _in_thread(listed, Provenance.TOOL)
+
+
+def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
+    """Some lines of a text, never more than a model can take; what is not UTF-8 is replaced.
+
+    Raises:
+        PathRefused: it is not text, or the line is too far into the file.
+    """
+    if b"\0" in file.read(_PROBE_BYTES):
+        raise PathRefused("this file is not text: it cannot be read here")
+    file.seek(0)
+    _skip_lines(file, first_line - 1)
+    kept: list[bytes] = []
+    room = MAX_TEXT_BYTES
+    while lines and room and (piece := file.readline(room)):
+        kept.append(piece)
+        room -= len(piece)
+        lines -= piece.endswith(b"\n")
+    if any(b"\0" in piece for piece in kept):
+        raise PathRefused("this file is not text from there on: it cannot be read here")
+    # A character that the limit cut in two is left out, every other fault is replaced
+    text = _DECODER("replace").decode(b"".join(kept), final=room > 0)
+    return Excerpt(text, bool(file.read(1)))
+
+
+def _skip_lines(file: BinaryIO, count: int) -> None:
+    left_bytes = MAX_SCANNED_BYTES
+    while count and left_bytes > 0 and (piece := file.readline(MAX_TEXT_BYTES)):
+        left_bytes -= len(piece)
+        count -= piece.endswith(b"\n")
+    if left_bytes <= 0:
+        raise PathRefused("this line is too far into the file to be reached")
+
+
+def _plain(path: str) -> str:
+    """The path as models like to write it, made as paths are here: no `./`, no final slash."""
+    path = path.removeprefix("./")
+    return path.removesuffix("/") if len(path) > 1 else path
+
+
+async def _in_thread(
+    job: Callable[[], dict[str, object]], provenance: Provenance | None
+) -> ToolResult:
+    try:
+        async with asyncio.timeout(DISK_TIMEOUT_S):
+            found = await asyncio.to_thread(job)
+    except TimeoutError:
+        text = f"the storage did not answer within {DISK_TIMEOUT_S:.0f} s"
+        return ToolResult(success=False, text=text)
+    except BarnacleError as err:
+        return ToolResult(success=False, text=str(err))
+    return ToolResult(success=True, text=msgspec.json.encode(found).decode(), provenance=provenance)

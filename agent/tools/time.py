@@ -1,0 +1,41 @@
+"""The time of day, as the device knows it."""
+
+from datetime import datetime, tzinfo
+
+import msgspec
+
+from agent.clock import Clock
+from agent.messages import Effect, ToolResult
+from agent.tools.base import NoArguments, Tool, ToolContext
+
+# Not from the locale: a model is told in one language
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+class TimeNowTool(Tool[NoArguments]):
+    """Tells date, time, weekday and time zone.
+
+    Args:
+        timezone: replaces the one that the device is set to.
+    """
+
+    name = "time_now"
+    description = "The current date, time and weekday."
+    effect = Effect.READ
+    arguments_type = NoArguments
+
+    def __init__(self, clock: Clock, timezone: tzinfo | None = None) -> None:
+        self._clock = clock
+        self._timezone = timezone
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        # Without a zone, astimezone takes the device's own, with the offset of that very moment
+        now = datetime.fromtimestamp(self._clock.wall_s(), tz=self._timezone).astimezone(
+            self._timezone
+        )
+        told = {
+            "time": now.isoformat(timespec="seconds"),
+            "weekday": _WEEKDAYS[now.weekday()],
+            "timezone": now.tzname(),
+        }
+        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
