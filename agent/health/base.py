@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.embeddings.base import Embedder
 from agent.link.settings import BoardSettings
-from agent.providers.settings import ProviderSettings
 
 
 class Level(enum.Enum):
@@ -41,22 +41,34 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """A model's service: its address, and where its key is found; empty when it has none."""
+
+    url: str
+    key_source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Patient:
     """What is looked at.
 
     Args:
         config: the configuration file; None when there is none.
-        refusal: why it was refused; the sections are the defaults then.
+        refusal: why it was refused; everything else is by its defaults then.
+        holds_key: whether a key is written in the file.
+        find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
     state_dir: Path
     databases: tuple[Path, ...]
     model_dir: Path
     status_file: Path
+    embedder: Embedder
+    find_service: Callable[[], Service | None]
     config: Path | None = None
     refusal: str = ""
+    holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
-    provider: ProviderSettings = field(default_factory=ProviderSettings)
     board: BoardSettings = field(default_factory=BoardSettings)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from agent.errors import LinkLost
 from agent.health.base import Finding, Level, Patient
 from agent.health.doctor import examine
+from tests.fakes.embedders import AbsentEmbedder
 
 
 async def healthy(_: Patient) -> Finding:
@@ -24,7 +25,9 @@ async def hanging(_: Patient) -> Finding:
 
 
 def patient(folder: Path) -> Patient:
-    return Patient(folder, (), folder / "model", folder / "status.json")
+    return Patient(
+        folder, (), folder / "model", folder / "status.json", AbsentEmbedder(), lambda: None
+    )
 
 
 async def test_findings_keep_the_order_of_the_checks(tmp_path: Path) -> None:

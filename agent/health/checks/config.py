@@ -17,6 +17,6 @@ async def check(patient: Patient) -> Finding:
     mode = (await in_daemon_thread(path.stat)).st_mode
     if mode & stat.S_IWOTH:
         return Finding.failed(f"everybody may change {path}: run `chmod o-w {path}`")
-    if patient.provider.api_key and mode & stat.S_IROTH:
+    if patient.holds_key and mode & stat.S_IROTH:
         return Finding.warning(f"everybody may read the key in {path}: run `chmod 600 {path}`")
     return Finding.ok(f"{path} is right")

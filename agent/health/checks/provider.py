@@ -6,8 +6,6 @@ from urllib.parse import urlsplit
 
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
-from agent.providers.credentials import chosen_kind, find_key
-from agent.providers.settings import endpoint
 
 # A service that is reachable accepts within a fraction of it
 _CONNECT_TIMEOUT_S = 3.0
@@ -17,14 +15,14 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 async def check(patient: Patient) -> Finding:
     """A refused key is raised and is the doctor's to report."""
-    if chosen_kind(patient.provider, patient.environ) == "offline":
+    service = patient.find_service()
+    if service is None:
         return Finding.ok(
             "offline: understands the board's and its own tools without a model service; "
             "for one, set OPENAI_API_KEY or [provider] in the configuration"
         )
-    credential = find_key(patient.provider, patient.environ)
-    key = f"key from {credential.source}" if credential else "no key"
-    address = urlsplit(endpoint(patient.provider.base_url))
+    key = f"key from {service.key_source}" if service.key_source else "no key"
+    address = urlsplit(service.url)
     host = address.hostname or ""
     port = address.port or _PORTS[address.scheme]
     if _goes_through_proxy(host, patient.environ):

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agent.health.base import Patient
+from tests.fakes.embedders import AbsentEmbedder
 
 
 @pytest.fixture
@@ -13,4 +14,6 @@ def patient(tmp_path: Path) -> Patient:
         databases=(state / "agent.db", state / "memory" / "brain.db"),
         model_dir=state / "model",
         status_file=state / "status.json",
+        embedder=AbsentEmbedder(),
+        find_service=lambda: None,
     )
