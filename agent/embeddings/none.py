@@ -1,0 +1,23 @@
+"""No embedding model: words alone carry the recall."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from agent.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class NoEmbedder:
+    """Says at every call that there is no model."""
+
+    model_id = ""
+    dimensions = 0
+
+    async def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+        raise EmbedderUnavailable("no embedding model is configured: words carry the recall")
+
+    async def aclose(self) -> None:
+        return

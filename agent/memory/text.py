@@ -1,0 +1,71 @@
+"""Text to search tokens: one function for what is remembered and for what is asked.
+
+Han, kana and Hangul are written without spaces or with endings glued on, so their runs become
+overlapping pairs of characters; everything else is split into words. Nothing here knows a database.
+"""
+
+import enum
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import groupby, pairwise
+
+# Blocks whose scripts are searched by pairs: kana, Hangul and Han with their extensions
+_PAIRED_BLOCKS = (
+    (0x1100, 0x11FF),  # Hangul letters
+    (0x3005, 0x3007),  # Han iteration mark, closing mark, zero
+    (0x3040, 0x30FF),  # Hiragana and Katakana
+    (0x3130, 0x318F),  # Hangul compatibility letters
+    (0x31F0, 0x31FF),  # Katakana extensions
+    (0x3400, 0x4DBF),  # Han extension A
+    (0x4E00, 0x9FFF),  # Han
+    (0xA960, 0xA97F),  # Hangul letters, extended
+    (0xAC00, 0xD7FF),  # Hangul syllables
+    (0xF900, 0xFAFF),  # Han compatibility
+    (0x1B000, 0x1B16F),  # kana supplement
+    (0x20000, 0x3FFFF),  # Han extensions B and later
+)
+# Distinct characters of a household's texts; each is classified once
+_CLASSIFIED_CHARACTERS = 8192
+
+
+class _Kind(enum.Enum):
+    # Between tokens: spaces, punctuation, symbols
+    SEPARATOR = 0
+    # Part of a word
+    WORD = 1
+    # Part of a run that is searched by pairs
+    PAIRED = 2
+
+
+def normalise(text: str) -> str:
+    """The same letters whatever their width, case or composition."""
+    # Folding may undo the composition, so it is composed once more
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def tokens(text: str) -> Iterator[str]:
+    """Search tokens in the order of the text; none contains a space."""
+    for kind, group in groupby(normalise(text), _kind):
+        if kind is _Kind.WORD:
+            yield "".join(group)
+        elif kind is _Kind.PAIRED:
+            yield from _pairs(list(group))
+
+
+def _pairs(run: list[str]) -> Iterator[str]:
+    if len(run) == 1:
+        yield run[0]
+    for first, second in pairwise(run):
+        yield first + second
+
+
+@lru_cache(maxsize=_CLASSIFIED_CHARACTERS)
+def _kind(character: str) -> _Kind:
+    # Letters, marks and numbers make words; the rest separates them
+    if unicodedata.category(character)[0] not in "LMN":
+        return _Kind.SEPARATOR
+    point = ord(character)
+    if any(first <= point <= last for first, last in _PAIRED_BLOCKS):
+        return _Kind.PAIRED
+    return _Kind.WORD
