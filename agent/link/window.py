@@ -46,6 +46,8 @@ class SendWindow:
     def __init__(self) -> None:
         self.credit_bytes = 0
         self.timer = RetransmissionTimer()
+        # Sent as often as a frame may be, and still not acknowledged
+        self.is_hopeless = False
         self._waiting: deque[Outgoing] = deque()
         self._on_way: deque[Outgoing] = deque()
         self._next_sequence = 0
@@ -102,19 +104,17 @@ class SendWindow:
         """After a NAK: everything on its way again, unless that has just happened."""
         if not self._on_way or now_s - self._on_way[0].sent_at_s < NAK_HOLD_OFF_S:
             return []
-        return self._resend(now_s)
+        return self._resend(now_s) if self._fruitless < MAX_RETRIES else []
 
     def resend_due(self, now_s: float) -> list[Outgoing]:
         """After the timeout: everything on its way again."""
         if self.due_at_s is None or now_s < self.due_at_s:
             return []
+        if self._fruitless >= MAX_RETRIES:
+            self.is_hopeless = True
+            return []
         self.timer.back_off()
         return self._resend(now_s)
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether the oldest frame was sent as often as it may be."""
-        return self._fruitless > MAX_RETRIES
 
     def _resend(self, now_s: float) -> list[Outgoing]:
         self._fruitless += 1

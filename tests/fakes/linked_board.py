@@ -27,8 +27,12 @@ class LinkedBoard:
     async def until(self, state: BoardState, trouble: str = "") -> None:
         """Wait until the board is in this state and its trouble has these words."""
         async with asyncio.timeout(GIVE_UP_S):
-            while self.board.status.state is not state or trouble not in self.board.status.trouble:
+            while not self._shows(state, trouble):  # noqa: ASYNC110 - a status has no event
                 await asyncio.sleep(0.01)
+
+    def _shows(self, state: BoardState, trouble: str) -> bool:
+        status = self.board.status
+        return status.state is state and trouble in status.trouble
 
 
 @contextlib.asynccontextmanager

@@ -1,0 +1,35 @@
+import pytest
+
+from agent.link.overheard import Overheard
+
+
+@pytest.mark.parametrize(
+    ("heard", "words"),
+    [
+        (b"", "nothing answers at /dev/x"),
+        (b"MicroPython v1.25.0 on 2026\r\n>>> ", "MicroPython prompt"),
+        (b"raw REPL; CTRL-B to exit\r\n>", "MicroPython prompt"),
+        (b"Traceback (most recent call last):\r\n", "scripts/flash"),
+        (b"raspberrypi login: ", "login prompt"),
+        (b"\x13\x37" * 900, "not the board's protocol"),
+    ],
+)
+def test_a_stranger_is_told_by_what_it_says(heard: bytes, words: str) -> None:
+    overheard = Overheard()
+    overheard.add(heard)
+    assert words in overheard.sentence("/dev/x")
+
+
+def test_an_echo_is_told_whatever_else_was_heard() -> None:
+    overheard = Overheard()
+    overheard.add(b">>> ")
+    overheard.is_echo = True
+    assert "echoes" in overheard.sentence("/dev/x")
+
+
+def test_only_the_latest_bytes_are_kept() -> None:
+    overheard = Overheard()
+    overheard.add(b">>> ")
+    for _ in range(1000):
+        overheard.add(b"\x55" * 100)
+    assert "MicroPython" not in overheard.sentence("/dev/x")
