@@ -1,0 +1,43 @@
+# WeAct Black Pill, STM32F411CEU6: linked by its own USB connector.
+#
+# Left out on purpose: PA4-PA7 and PB4 (the footprint for a flash chip on the back), PA11 and PA12
+# (USB), PA13 and PA14 (debug), PB2 (BOOT1), PC14 and PC15 (clock crystal).
+
+NAME = "weact-blackpill-f411"
+LINK = ("usb", 0, 0)
+# The USB driver buffers 1024 bytes, of which a packet of 64 must stay free
+RECEIVE_WINDOW_BYTES = 512
+# FAT on the chip's 16 KB sectors, as the common builds of MicroPython have it
+FLASH_CLASS = 1
+SUPPLY_MV = 3300
+HAS_MCU_TEMPERATURE = True
+PROMPT_WINDOW_MS = 600
+
+PINS = (
+    {
+        "name": "led",
+        "pin": "PC13",
+        "aliases": ("blue led", "light"),
+        "can": ("in", "out"),
+        "active_low": True,
+    },
+    {
+        "name": "button",
+        "pin": "PA0",
+        "aliases": ("key", "user button"),
+        "can": ("in",),
+        "active_low": True,
+        "pull": "up",
+    },
+    {"name": "a1", "pin": "PA1", "can": ("adc",)},
+    {"name": "a2", "pin": "PA2", "can": ("adc",)},
+    {"name": "a3", "pin": "PA3", "can": ("adc",)},
+    {"name": "b0", "pin": "PB0", "can": ("in", "out"), "floating": True},
+    {"name": "b1", "pin": "PB1", "can": ("in", "out"), "floating": True},
+    {"name": "b5", "pin": "PB5", "can": ("in", "out"), "floating": True},
+    {"name": "b10", "pin": "PB10", "can": ("in", "out"), "floating": True},
+    {"name": "b12", "pin": "PB12", "can": ("in", "out"), "floating": True},
+    {"name": "b13", "pin": "PB13", "can": ("in", "out"), "floating": True},
+    {"name": "b14", "pin": "PB14", "can": ("in", "out"), "floating": True},
+    {"name": "b15", "pin": "PB15", "can": ("in", "out"), "floating": True},
+)

@@ -1,0 +1,29 @@
+# Runs before main.py, is never updated over the link, and so stays small.
+#
+# It leaves a window in which the words below, sent over the link, keep the board at MicroPython's
+# prompt; scripts/flash sends them. A bare Ctrl-C does not: the byte 3 may be part of a frame.
+
+import time
+
+import micropython
+
+_KNOCK = b"barnacle: stay at the prompt\r"
+
+stay_at_prompt = False
+micropython.kbd_intr(-1)
+try:
+    import board
+    from node.port import open_stream
+
+    stream = open_stream(board.LINK)
+    heard = b""
+    began_ms = time.ticks_ms()
+    while time.ticks_diff(time.ticks_ms(), began_ms) < board.PROMPT_WINDOW_MS:
+        if stream.any():
+            heard = (heard + (stream.read(32) or b""))[-64:]
+            stay_at_prompt = stay_at_prompt or _KNOCK in heard
+        time.sleep_ms(1)
+except Exception:  # nothing usable is installed: leave the prompt to whoever repairs it
+    stay_at_prompt = True
+if stay_at_prompt:
+    micropython.kbd_intr(3)

@@ -1,0 +1,69 @@
+"""The files that make a board: what goes where, for a real one and for the simulated one."""
+
+import runpy
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import cast
+
+from firmware.host import describe
+
+FIRMWARE = Path(__file__).resolve().parents[1]
+REPOSITORY = FIRMWARE.parent
+FRAME = REPOSITORY / "agent" / "link" / "frame.py"
+
+
+@dataclass(frozen=True, slots=True)
+class BundledFile:
+    """A file of the firmware by its path on the board."""
+
+    target: str
+    content: bytes
+
+
+def board_names() -> list[str]:
+    """The boards that there is a file for, the simulated one included."""
+    return sorted(path.stem for path in (FIRMWARE / "boards").glob("*.py"))
+
+
+def board_file(name: str) -> ModuleType:
+    """The board file as a module; its tables are plain data and need no board.
+
+    Raises:
+        FileNotFoundError: there is no such board.
+    """
+    path = FIRMWARE / "boards" / f"{name}.py"
+    if name not in board_names():
+        raise FileNotFoundError(name)
+    return cast("ModuleType", SimpleNamespace(**runpy.run_path(str(path))))
+
+
+def bundle(name: str) -> list[BundledFile]:
+    """Every file of the firmware for that board, the generated description last."""
+    files = [
+        BundledFile("boot.py", (FIRMWARE / "boot.py").read_bytes()),
+        BundledFile("main.py", (FIRMWARE / "main.py").read_bytes()),
+        BundledFile("frame.py", FRAME.read_bytes()),
+        BundledFile("board.py", (FIRMWARE / "boards" / f"{name}.py").read_bytes()),
+    ]
+    node = sorted((FIRMWARE / "node").glob("*.py"))
+    files += [BundledFile(f"node/{path.name}", path.read_bytes()) for path in node]
+    text = describe.source(board_file(name), build_number(files))
+    return [*files, BundledFile("description.py", text.encode())]
+
+
+def build_number(files: list[BundledFile]) -> int:
+    """The same files give the same number, whatever machine made them."""
+    crc = 0
+    for file in files:
+        crc = zlib.crc32(file.target.encode() + b"\0" + file.content, crc)
+    return crc
+
+
+def lay_out(files: list[BundledFile], folder: Path) -> None:
+    """Write the files as they lie on the board."""
+    for file in files:
+        path = folder / file.target
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)

@@ -1,0 +1,152 @@
+"""A simulated board as a process: a pseudo-terminal with the firmware behind it.
+
+Killed, it is a cable that was pulled: the interpreter ends by itself and the terminal is gone.
+Asked to stop (SIGTERM), it cuts the link and waits until the firmware has made its outputs safe,
+so that the record is complete.
+"""
+
+import contextlib
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import tty
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from firmware.host import interpreter
+from firmware.host.bundle import FIRMWARE, bundle, lay_out
+from firmware.host.control import ControlLine
+
+START = FIRMWARE / "simulator" / "start.py"
+# About what an STM32F411 leaves free, in the larger words of a 64-bit machine
+HEAP = "200k"
+# The longest lease and the passes of the loop around it
+STOP_LIMIT_S = 11.0
+# Starting takes a tenth of this on a slow Pi
+READY_LIMIT_S = 10.0
+
+DEFAULT_WORLD: dict[str, object] = {
+    "values": {
+        "temperature": {"value": 24.5, "drift_per_s": 0.01, "lowest": -40, "highest": 85},
+        "a0": {"value": 1.62, "drift_per_s": -0.001, "lowest": 0, "highest": 3.3},
+        "light": 2.05,
+    },
+    "script": [],
+}
+
+
+class SimulationFailed(Exception):
+    """The board did not come up or did not stop; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Where a simulated board meets this computer; what is None is not wanted."""
+
+    link: Path | None = None
+    record: Path | None = None
+    world: Path | None = None
+    control: Path | None = None
+
+
+def run(setup: Setup, announce: Callable[[str], None]) -> int:
+    """Play the board until SIGTERM or SIGINT; `announce` gets the path once it listens.
+
+    Raises:
+        SimulationFailed: it could not be started, or its outputs did not become safe.
+        NoInterpreter: there is no MicroPython.
+    """
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with contextlib.ExitStack() as stack:
+        path, process, control = _start(setup, stack)
+        if setup.control is not None:
+            stack.enter_context(control.served_at(setup.control))
+        if setup.link is not None:
+            _point(setup.link, path)
+            stack.callback(setup.link.unlink, missing_ok=True)
+        announce(str(setup.link or path))
+        while process.poll() is None:
+            if stop.wait(timeout=0.1):
+                control.order({"stop": True})
+                return _await_end(process)
+    return 1
+
+
+def _start(
+    setup: Setup, stack: contextlib.ExitStack
+) -> tuple[str, subprocess.Popen[bytes], ControlLine]:
+    command = interpreter.find()
+    world = _world_text(setup.world)
+    near, far = pty.openpty()
+    # The far end stays open here, or the near one reports a hang-up while nobody listens
+    stack.callback(os.close, far)
+    tty.setraw(far)
+    os.set_blocking(near, False)
+    orders, taken = socket.socketpair()
+    taken.setblocking(False)  # noqa: FBT003  - the name of the call says what is not wanted
+    control = stack.enter_context(ControlLine(orders))
+    with tempfile.TemporaryDirectory(prefix="barnacle-board-") as name:
+        folder = Path(name)
+        lay_out(bundle("simulated"), folder)
+        (folder / "world.json").write_text(world)
+        boot_count = int(time.time())  # grows with every start, as a board's does
+        arguments = [near, setup.record or os.devnull, boot_count, folder]
+        process = subprocess.Popen(  # noqa: S603  - our own firmware in the person's interpreter
+            [*command, "-X", f"heapsize={HEAP}", str(START), *map(str, arguments)],
+            stdin=taken,
+            stdout=subprocess.DEVNULL,
+            pass_fds=(near,),
+            env={**os.environ, "MICROPYPATH": f"{folder}:{START.parent}"},
+            start_new_session=True,  # a Ctrl-C for us is not one for the board
+        )
+        stack.callback(_kill, process)
+        os.close(near)
+        taken.close()
+        # Its first words: by then it has read everything from the folder
+        if b"ready" not in control.answer(READY_LIMIT_S):
+            raise SimulationFailed("the firmware did not start")
+    return os.ttyname(far), process, control
+
+
+def _await_end(process: subprocess.Popen[bytes]) -> int:
+    try:
+        return process.wait(STOP_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise SimulationFailed("the outputs did not become safe in time") from None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+
+
+def _world_text(path: Path | None) -> str:
+    if path is None:
+        return json.dumps(DEFAULT_WORLD)
+    try:
+        world = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as err:
+        raise SimulationFailed(f"{path}: {err.strerror}") from err
+    except ValueError as err:
+        raise SimulationFailed(f"{path} is not JSON: {err}") from err
+    if not isinstance(world, dict):
+        raise SimulationFailed(f"{path}: a world is an object with 'values' and 'script'")
+    return json.dumps(world)
+
+
+def _point(link: Path, path: str) -> None:
+    """Make `link` lead to `path`, in one step and never over a real file."""
+    if link.exists() and not link.is_symlink():
+        raise SimulationFailed(f"{link} exists and is no link; remove it or name another one")
+    fresh = link.with_name(f".{link.name}.{os.getpid()}")
+    fresh.symlink_to(path)
+    fresh.replace(link)

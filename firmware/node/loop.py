@@ -1,0 +1,75 @@
+# The main loop: listen, answer, look after the outputs, feed the watchdog.
+
+import gc
+from time import ticks_diff, ticks_ms
+
+import description
+import machine
+import micropython
+from micropython import const
+from node.calls import Calls
+from node.identity import greeting
+from node.pins import Pins
+from node.port import Port, open_stream
+from node.session import Session
+from node.thermometer import Thermometer
+
+# How long the MCU may doze before the outputs are looked at again
+_PASS_MS = const(10)
+# Longer than any pass can take, short enough that a wedged board is safe soon
+_WATCHDOG_MS = const(2_000)
+_READ_BYTES = const(128)
+# Collecting takes 8 ms on the MCU: done while nothing happens, not in the middle of a request
+_COLLECT_EVERY_MS = const(2_000)
+
+
+class Loop:
+    def __init__(self, board):
+        # First of all, so that the outputs are safe before anything else can fail
+        self._pins = Pins(board.PINS, board.SUPPLY_MV)
+        self._outputs = self._pins.outputs
+        self._port = Port(open_stream(board.LINK))
+        thermometer = Thermometer() if board.HAS_MCU_TEMPERATURE else None
+        calls = Calls(self._pins, thermometer, description.MANIFEST)
+        self._session = Session(
+            self._port,
+            calls,
+            self._outputs,
+            greeting(board, description),
+            board.RECEIVE_WINDOW_BYTES,
+        )
+        self._buffer = bytearray(_READ_BYTES)
+        self._collected_ms = ticks_ms()
+
+    def run(self):
+        # From here on a Ctrl-C byte is data
+        micropython.kbd_intr(-1)
+        watchdog = machine.WDT(timeout=_WATCHDOG_MS)
+        while True:
+            try:
+                self._pass()
+            except (
+                Exception
+            ):  # a fault of ours: outputs safe, go on; if it lasts, the watchdog acts
+                self._outputs.make_safe()
+            else:
+                watchdog.feed()
+
+    def _pass(self):
+        session = self._session
+        if session.is_idle:
+            self._port.wait(_PASS_MS)
+        length = self._port.read_into(self._buffer)
+        now_ms = ticks_ms()
+        if length:
+            session.receive(self._buffer, length, now_ms)
+        session.transmit(now_ms)
+        now_ms = ticks_ms()
+        self._outputs.tick(now_ms)
+        if not length and ticks_diff(now_ms, self._collected_ms) >= _COLLECT_EVERY_MS:
+            self._collected_ms = now_ms
+            gc.collect()
+
+
+def run(board):
+    Loop(board).run()

@@ -1,0 +1,67 @@
+# The board's pins, made from the table of the board file.
+#
+# Reading is done here; driving only through outputs.
+
+import machine
+from node.outputs import LEASE_DEFAULT_MS, Output, Outputs
+
+_PULLS = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "": None}
+_U16_FULL = 65535
+
+
+class Pins:
+    # `table` is the board file's PINS; an index is a position in it, as in the manifest.
+
+    def __init__(self, table, supply_mv):
+        self._supply_mv = supply_mv
+        # By index, None where the pin cannot do that
+        self._inputs = []
+        self._inverted = []
+        self._analog = []
+        outputs = []
+        for row in table:
+            self._add(row, outputs)
+        self.outputs = Outputs(tuple(outputs))
+
+    def can_read(self, index):
+        return index < len(self._inputs) and self._inputs[index] is not None
+
+    def can_measure(self, index):
+        return index < len(self._analog) and self._analog[index] is not None
+
+    @property
+    def any_inputs(self):
+        return any(pin is not None for pin in self._inputs)
+
+    @property
+    def any_analog(self):
+        return any(pin is not None for pin in self._analog)
+
+    @property
+    def any_outputs(self):
+        return any(self.outputs.find(index) is not None for index in range(len(self._inputs)))
+
+    def read(self, index):
+        return self._inputs[index].value() ^ self._inverted[index]
+
+    def millivolts(self, index):
+        return self._analog[index].read_u16() * self._supply_mv // _U16_FULL
+
+    def _add(self, row, outputs):
+        can = row["can"]
+        active_low = row.get("active_low", False)
+        self._inverted.append(1 if active_low else 0)
+        # An analog pin stays out of digital mode, which would load what it measures
+        self._analog.append(machine.ADC(machine.Pin(row["pin"])) if "adc" in can else None)
+        pin = None
+        if "in" in can or "out" in can:
+            pin = machine.Pin(row["pin"])
+        output = None
+        if "out" in can:
+            safe = row.get("safe", 0)
+            lease_ms = row.get("lease_ms", LEASE_DEFAULT_MS)
+            output = Output(pin, active_low, safe, lease_ms, row.get("floating", False))
+        if "in" in can and (output is None or not output.is_driven):
+            pin.init(machine.Pin.IN, _PULLS[row.get("pull", "")])
+        self._inputs.append(pin if "in" in can else None)
+        outputs.append(output)

@@ -1,0 +1,39 @@
+# The stream of bytes to the Pi: the board's USB or a UART.
+#
+# Writing is bounded: what does not go out at once is lost, and the link sends it again.
+
+from time import ticks_diff, ticks_ms
+
+import machine
+import pyb
+
+
+def open_stream(link):
+    # `link` is the board file's LINK: kind, number and baud rate, where rate 0 means "as it is",
+    # which is all that the UART of the REPL allows.
+    kind, number, baudrate = link
+    if kind == "usb":
+        return pyb.USB_VCP(number)
+    if baudrate:
+        return machine.UART(number, baudrate, timeout=0, rxbuf=512)
+    return machine.UART(number)
+
+
+class Port:
+    def __init__(self, stream):
+        self._stream = stream
+
+    def wait(self, limit_ms):
+        # Until something has arrived or the time is over; the MCU sleeps between its interrupts
+        began_ms = ticks_ms()
+        while not self._stream.any() and ticks_diff(ticks_ms(), began_ms) < limit_ms:
+            machine.idle()
+
+    def read_into(self, buffer):
+        return self._stream.readinto(buffer) or 0
+
+    def write(self, data, length):
+        try:
+            return self._stream.write(data, length) == length
+        except OSError:
+            return False

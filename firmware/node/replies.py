@@ -1,0 +1,52 @@
+# The last answers by request id, so that a repeated request is answered and not run again.
+#
+# All memory is taken once; an answer lives in its slot until the slot is claimed again.
+
+import struct
+
+import frame
+from micropython import const
+
+_SLOTS = const(16)
+_HEADER_BYTES = const(3)
+
+
+class Replies:
+    def __init__(self):
+        # An answer is built in its slot: request id, code, result
+        self.slots = [bytearray(frame.PAYLOAD_LIMIT_BYTES) for _ in range(_SLOTS)]
+        self._views = [memoryview(slot) for slot in self.slots]
+        self._sizes = [0] * _SLOTS
+        self._ids = [-1] * _SLOTS
+        self._next = 0
+
+    def clear(self):
+        for slot in range(_SLOTS):
+            self._ids[slot] = -1
+
+    def find(self, request_id):
+        for slot in range(_SLOTS):
+            if self._ids[slot] == request_id:
+                return slot
+        return -1
+
+    def claim(self, is_busy):
+        # The oldest slot that is not waiting for an acknowledgement; the window is half as large
+        # as the cache, so there always is one.
+        slot = self._next
+        while is_busy(slot):
+            slot = (slot + 1) % _SLOTS
+        self._next = (slot + 1) % _SLOTS
+        self._ids[slot] = -1
+        return slot
+
+    def fill(self, slot, request_id, code, result_bytes):
+        struct.pack_into(frame.ANSWER_FORMAT, self.slots[slot], 0, request_id, code)
+        self._sizes[slot] = _HEADER_BYTES + result_bytes
+        self._ids[slot] = request_id
+
+    def payload(self, slot):
+        return self._views[slot][: self._sizes[slot]]
+
+    def size(self, slot):
+        return self._sizes[slot]

@@ -1,0 +1,165 @@
+# A session with the Pi: greeting, order, repetition, and the calls that arrive.
+#
+# Nothing that arrives raises, and nothing is taken into memory that was not there before.
+
+import struct
+from time import ticks_diff, ticks_ms
+
+import frame
+from micropython import const
+from node.replies import Replies
+from node.sender import Sender
+
+_REQUEST_HEADER_BYTES = const(5)
+_HELLO_BYTES = const(6)
+# Damage comes in bursts; one NAK for each burst
+_NAK_LEAST_MS = const(20)
+_NOTHING = b""
+
+
+class Session:
+    def __init__(self, port, calls, outputs, greeting, window_bytes):
+        self._port = port
+        self._calls = calls
+        self._outputs = outputs
+        self._greeting = greeting
+        self._credit = window_bytes // frame.CREDIT_UNIT_BYTES
+        self._encoder = frame.Encoder()
+        self._decoder = frame.Decoder()
+        self._replies = Replies()
+        self._sender = Sender()
+        self._expected = 0
+        self._ack_due = False
+        self._nak_ms = ticks_ms()
+        self._pong = bytearray(8)
+
+    @property
+    def is_idle(self):
+        return not self._is_alive or (not self._ack_due and self._sender.next_slot() < 0)
+
+    def receive(self, data, length, now_ms):
+        decoder = self._decoder
+        dropped = decoder.dropped
+        at = 0
+        while at < length:
+            at = decoder.take(data, at, length)
+            if decoder.complete:
+                self._handle(decoder, now_ms)
+        if decoder.dropped != dropped:
+            self._complain(now_ms)
+
+    def transmit(self, now_ms):
+        # At most one answer, so that the outputs are looked after between two of them
+        if not self._is_alive:
+            return
+        sender = self._sender
+        sender.tick(now_ms)
+        slot = sender.next_slot()
+        if slot >= 0 and not sender.dead:
+            payload = self._replies.payload(slot)
+            self._send(frame.ANSWER, sender.mark_sent(now_ms), payload)
+        elif self._ack_due:
+            self._send(frame.ACK, 0, _NOTHING)
+
+    @property
+    def _is_alive(self):
+        return self._decoder.nonce != 0 and not self._sender.dead
+
+    def _handle(self, decoder, now_ms):
+        kind = decoder.kind
+        if kind == frame.HELLO:
+            self._greet(decoder, now_ms)
+        elif kind == frame.ESTOP:
+            self._outputs.stop()
+            self._send(frame.ACK, 0, _NOTHING)
+        elif not self._is_alive:
+            return
+        elif kind == frame.REQUEST:
+            self._note_header(decoder, now_ms)
+            self._take_request(decoder, now_ms)
+        elif kind == frame.ACK:
+            self._note_header(decoder, now_ms)
+        elif kind == frame.NAK:
+            self._note_header(decoder, now_ms)
+            self._sender.go_back(now_ms)
+        elif kind == frame.PING:
+            self._echo(decoder, now_ms)
+
+    def _greet(self, decoder, now_ms):
+        if decoder.size < _HELLO_BYTES:
+            return
+        lowest, highest, nonce = struct.unpack_from(frame.HELLO_FORMAT, decoder.payload, 0)
+        if nonce == 0:
+            return
+        if nonce != decoder.nonce:
+            version = frame.PROTOCOL_VERSION if lowest <= frame.PROTOCOL_VERSION <= highest else 0
+            self._begin(nonce if version else 0)
+            self._nak_ms = now_ms  # what came before the greeting is nobody's loss
+            struct.pack_into("<IB", self._greeting, 0, nonce, version)
+        self._send(frame.HELLO_ACK, 0, self._greeting)
+
+    def _begin(self, nonce):
+        self._outputs.begin_session()
+        self._decoder.nonce = nonce
+        self._encoder.nonce = nonce
+        self._calls.in_session = nonce != 0
+        self._expected = 0
+        self._ack_due = False
+        self._sender.reset()
+        self._replies.clear()
+
+    def _note_header(self, decoder, now_ms):
+        self._sender.credit_bytes = decoder.credit * frame.CREDIT_UNIT_BYTES
+        self._sender.acknowledge(decoder.ack, now_ms)
+
+    def _take_request(self, decoder, now_ms):
+        # One of four things arrived:
+        # 1 - The next request: it is run.
+        # 2 - The next request, and no room for its answer: left to be sent again.
+        # 3 - One that was taken before: its acknowledgement was lost.
+        # 4 - One from beyond a gap: the one that is missing is asked for.
+        behind = (self._expected - decoder.sequence) & 0xFF
+        if behind == 0:
+            if self._sender.has_room:
+                self._expected = (self._expected + 1) & 0xFF
+                self._ack_due = True
+                self._run(decoder)
+        elif behind < 128:
+            self._ack_due = True
+        else:
+            self._complain(now_ms)
+
+    def _run(self, decoder):
+        if decoder.size < _REQUEST_HEADER_BYTES:
+            return  # no request id to answer to
+        payload = decoder.payload
+        # The deadline counts from arrival; nothing waits here, so it cannot pass
+        method, request_id, _deadline_ms = struct.unpack_from(frame.REQUEST_FORMAT, payload, 0)
+        replies = self._replies
+        slot = replies.find(request_id)
+        if slot < 0:
+            slot = replies.claim(self._sender.is_busy)
+            calls = self._calls
+            calls.frames = decoder.frames
+            calls.dropped = decoder.dropped
+            size = calls.run(method, payload[_REQUEST_HEADER_BYTES:], replies.slots[slot])
+            replies.fill(slot, request_id, calls.code, size)
+        self._sender.queue(slot, replies.size(slot))
+
+    def _echo(self, decoder, now_ms):
+        if decoder.size >= 4:
+            self._pong[:4] = decoder.payload[:4]
+            struct.pack_into("<I", self._pong, 4, now_ms & 0xFFFFFFFF)
+            self._send(frame.PONG, 0, self._pong)
+
+    def _complain(self, now_ms):
+        if self._is_alive and ticks_diff(now_ms, self._nak_ms) >= _NAK_LEAST_MS:
+            self._nak_ms = now_ms
+            self._send(frame.NAK, 0, _NOTHING)
+
+    def _send(self, kind, sequence, payload):
+        encoder = self._encoder
+        length = encoder.encode(kind, sequence, self._expected, self._credit, payload)
+        self._port.write(encoder.wire, length)
+        if kind != frame.HELLO_ACK:
+            self._ack_due = False  # every header acknowledges

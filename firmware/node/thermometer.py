@@ -1,0 +1,18 @@
+# The temperature of the MCU itself, from the sensor and the factory calibration of the STM32.
+
+import pyb
+from micropython import const
+
+_RESOLUTION_BITS = const(12)
+# Only the internal channels, so that no pin is switched to analog
+_INTERNAL_CHANNELS = const(0x70000)
+
+
+class Thermometer:
+    def __init__(self):
+        self._adc = pyb.ADCAll(_RESOLUTION_BITS, _INTERNAL_CHANNELS)
+
+    def tenths(self):
+        # In tenths of a degree Celsius. Reading the reference first corrects for the supply.
+        self._adc.read_core_vref()
+        return round(self._adc.read_core_temp() * 10)

@@ -1,0 +1,114 @@
+# Stands in for MicroPython's machine module: the hardware of a board that is not there.
+#
+# Only what the firmware uses. Every change of a driven pin goes into the record.
+
+import wires
+import world
+
+PWRON_RESET = 1
+HARD_RESET = 2
+WDT_RESET = 3
+DEEPSLEEP_RESET = 4
+SOFT_RESET = 0
+
+_U16_FULL = 65535
+
+
+class Pin:
+    IN = 0
+    OUT = 1
+    PULL_UP = 1
+    PULL_DOWN = 2
+
+    def __init__(self, name, mode=-1, pull=None):
+        self._name = name
+        self._pull = pull
+        self._level = 0
+        self._mode = -1
+        if mode != -1:
+            self.init(mode, pull)
+
+    @property
+    def name(self):
+        return self._name
+
+    def init(self, mode, pull=None, value=None):
+        self._pull = pull
+        if value is not None:
+            self._level = value
+        if mode == self.OUT:
+            world.record_pin(self._name, self._level)
+        self._mode = mode
+
+    def value(self, level=None):
+        if level is not None:
+            if self._mode == self.OUT and level != self._level:
+                world.record_pin(self._name, level)
+            self._level = level
+            return None
+        idle = 1 if self._pull == self.PULL_UP else 0
+        driven = self._level if self._mode == self.OUT else None
+        return world.level(self._name, driven, idle)
+
+
+class ADC:
+    def __init__(self, pin):
+        self._name = pin.name
+
+    def read_u16(self):
+        volts = world.analog(self._name)
+        return max(0, min(_U16_FULL, round(volts / world.SUPPLY_V * _U16_FULL)))
+
+
+class WDT:
+    def __init__(self, timeout):
+        world.watch(timeout)
+
+    def feed(self):
+        world.feed()
+
+
+class UART:
+    # The interpreter's end of the pseudo-terminal.
+
+    def __init__(self, number, baudrate=0, timeout=0, rxbuf=0):
+        self._stream = wires.PTY
+
+    def any(self):
+        return wires.pty_has_bytes()
+
+    def readinto(self, buffer):
+        # A stopped board has its cable pulled: nobody may renew a lease any more
+        return None if world.is_stopping() else self._stream.readinto(buffer)
+
+    def write(self, data, length):
+        return length if world.is_stopping() else self._stream.write(data, length)
+
+
+class _Memory:
+    # Registers that keep what is written into them.
+
+    def __init__(self):
+        self._words = {}
+
+    def __getitem__(self, address):
+        return self._words.get(address, world.boot_count() - 1)
+
+    def __setitem__(self, address, word):
+        self._words[address] = word
+
+
+mem32 = _Memory()
+
+
+def reset_cause():
+    return PWRON_RESET
+
+
+def unique_id():
+    return b"SIMULATED-01"
+
+
+def idle():
+    wires.wait()
+    world.listen()

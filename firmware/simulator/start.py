@@ -1,0 +1,20 @@
+# Starts the firmware as a board would: boot.py, then main.py, in one namespace.
+#
+# Arguments: the descriptor of the pseudo-terminal, the record, the boot count, the folder that
+# holds the firmware and world.json.
+
+import json
+import sys
+
+import world
+
+
+def _text(name):
+    with open(sys.argv[4] + "/" + name) as file:
+        return file.read()
+
+
+world.load(json.loads(_text("world.json")), int(sys.argv[3]))
+space = {"__name__": "__main__"}
+for name in ("boot.py", "main.py"):
+    exec(compile(_text(name), name, "exec"), space)  # noqa: S102  - what a board does at power-on

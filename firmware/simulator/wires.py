@@ -1,0 +1,41 @@
+# The file descriptors that the host handed over: the pseudo-terminal, the control line, the record.
+
+import select
+import sys
+
+# The pass of the firmware is the same 10 ms; waiting longer would delay a lease
+_WAIT_MS = 10
+_CONTROL_FD = 0
+
+PTY = open(int(sys.argv[1]), "r+b", buffering=0)  # noqa: SIM115  - open for the life of the board
+_control = open(_CONTROL_FD, "r+b", buffering=0)  # noqa: SIM115  - as above
+_record = open(sys.argv[2], "ab", buffering=0)  # noqa: SIM115  - as above
+
+_pty_poll = select.poll()
+_pty_poll.register(PTY, select.POLLIN)
+_control_poll = select.poll()
+_control_poll.register(_control, select.POLLIN)
+_both_poll = select.poll()
+_both_poll.register(PTY, select.POLLIN)
+_both_poll.register(_control, select.POLLIN)
+
+
+def pty_has_bytes():
+    return bool(_pty_poll.poll(0))
+
+
+def wait():
+    _both_poll.poll(_WAIT_MS)
+
+
+def control_bytes():
+    # None when nothing is there, empty when the host has gone
+    return _control.read(512) if _control_poll.poll(0) else None
+
+
+def reply(line):
+    _control.write(line + "\n")
+
+
+def record(line):
+    _record.write(line + "\n")

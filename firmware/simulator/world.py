@@ -1,0 +1,195 @@
+# The world around the simulated board: what its inputs see, and what its outputs did to it.
+#
+# The control line takes one JSON object per line: {"set": {...}}, {"stuck": {...}}, {"get": true},
+# {"freeze_ms": n}, {"stop": true}. The record gets one for every change of a driven pin.
+
+import gc
+import json
+import sys
+import time
+
+import board
+import wires
+
+SUPPLY_V = board.SUPPLY_MV / 1000
+_PULLED_OUT = 3
+_BY_PIN = {row["pin"]: row for row in board.PINS}
+_BY_NAME = {row["name"]: row for row in board.PINS}
+
+
+class Quantity:
+    # A value that drifts with time between two bounds.
+
+    def __init__(self, value, drift_per_s=0.0, lowest=-1e9, highest=1e9):
+        self._start = value
+        self._drift_per_s = drift_per_s
+        self._lowest = lowest
+        self._highest = highest
+        self._since_ms = time.ticks_ms()
+
+    def now(self):
+        passed_s = time.ticks_diff(time.ticks_ms(), self._since_ms) / 1000
+        value = self._start + self._drift_per_s * passed_s
+        return max(self._lowest, min(self._highest, value))
+
+
+class _World:
+    def __init__(self):
+        self.quantities = {}
+        self.script = []
+        # Driven levels by pin, and pins whose level cannot be changed by driving
+        self.driven = {}
+        self.stuck = {}
+        self.boot_count = 1
+        self.began_ms = time.ticks_ms()
+        self.watchdog_ms = 0
+        self.fed_ms = 0
+        self.unread = b""
+        self.stopping = False
+        self.ready = False
+
+
+_world = _World()
+
+
+def load(settings, boot_count):
+    _world.boot_count = boot_count
+    _set(settings.get("values", {}))
+    _world.script = sorted(settings.get("script", ()), key=lambda step: step["at_s"])
+    _record({"event": "boot", "count": boot_count})
+
+
+def boot_count():
+    return _world.boot_count
+
+
+def is_stopping():
+    return _world.stopping
+
+
+def level(pin, driven, idle):
+    # What an input sees: a shorted wire, else what drives it, else what was set, else the pull
+    row = _BY_PIN[pin]
+    inverted = 1 if row.get("active_low", False) else 0
+    if row["name"] in _world.stuck:
+        return _world.stuck[row["name"]] ^ inverted
+    if driven is not None:
+        return driven
+    if row["name"] in _world.quantities:
+        return (1 if _world.quantities[row["name"]].now() else 0) ^ inverted
+    return idle
+
+
+def analog(pin):
+    quantity = _world.quantities.get(_BY_PIN[pin]["name"])
+    return quantity.now() if quantity else 0.0
+
+
+def temperature():
+    quantity = _world.quantities.get("temperature")
+    return quantity.now() if quantity else 25.0
+
+
+def record_pin(pin, level):
+    _world.driven[pin] = level
+    row = _BY_PIN[pin]
+    value = level ^ (1 if row.get("active_low", False) else 0)
+    _record({"event": "pin", "name": row["name"], "pin": pin, "level": level, "value": value})
+
+
+def watch(timeout_ms):
+    _world.watchdog_ms = timeout_ms
+    _world.fed_ms = time.ticks_ms()
+
+
+def feed():
+    # The firmware feeds once in every pass: here the world moves on
+    now_ms = time.ticks_ms()
+    gap_ms = time.ticks_diff(now_ms, _world.fed_ms)
+    if gap_ms > _world.watchdog_ms:
+        _record({"event": "watchdog", "late_ms": gap_ms})
+    _world.fed_ms = now_ms
+    if not _world.ready:
+        _world.ready = True
+        wires.reply(json.dumps({"ready": True}))
+    passed_s = time.ticks_diff(now_ms, _world.began_ms) / 1000
+    while _world.script and _world.script[0]["at_s"] <= passed_s:
+        _set(_world.script.pop(0)["set"])
+    listen()
+    if _world.stopping and _all_safe():
+        _record({"event": "stop"})
+        sys.exit(0)
+
+
+def listen():
+    data = wires.control_bytes()
+    if data is None:
+        return
+    if not data:
+        sys.exit(_PULLED_OUT)  # the host was killed: the board vanishes at once
+    _world.unread += data
+    while b"\n" in _world.unread:
+        line, _world.unread = _world.unread.split(b"\n", 1)
+        try:
+            wires.reply(json.dumps(_obey(json.loads(line))))
+        except (ValueError, KeyError, TypeError, AttributeError) as fault:
+            wires.reply(json.dumps({"error": str(fault)}))
+
+
+def _obey(order):
+    if "set" in order:
+        _set(order["set"])
+    if "stuck" in order:
+        _stick(order["stuck"])
+    if "freeze_ms" in order:
+        time.sleep_ms(order["freeze_ms"])
+    if "stop" in order:
+        _world.stopping = True
+    if "get" in order:
+        return _report()
+    return {"ok": True}
+
+
+def _set(values):
+    made = {}
+    for name, value in values.items():
+        if name != "temperature" and name not in _BY_NAME:
+            raise ValueError("no such pin: " + name)
+        # A plain number stays where it is; an object may drift
+        made[name] = Quantity(**value) if isinstance(value, dict) else Quantity(value)
+        made[name].now()
+    _world.quantities.update(made)
+
+
+def _stick(values):
+    for name, value in values.items():
+        if name not in _BY_NAME:
+            raise ValueError("no such pin: " + name)
+        if value is None:
+            _world.stuck.pop(name, None)
+        else:
+            _world.stuck[name] = 1 if value else 0
+
+
+def _report():
+    pins = {}
+    for pin, driven in _world.driven.items():
+        row = _BY_PIN[pin]
+        pins[row["name"]] = driven ^ (1 if row.get("active_low", False) else 0)
+    values = {name: quantity.now() for name, quantity in _world.quantities.items()}
+    gc.collect()
+    return {"outputs": pins, "values": values, "heap_free": gc.mem_free()}
+
+
+def _all_safe():
+    for pin, driven in _world.driven.items():
+        row = _BY_PIN[pin]
+        if driven ^ (1 if row.get("active_low", False) else 0) != row.get("safe", 0):
+            return False
+    return True
+
+
+def _record(event):
+    event["ms"] = time.ticks_ms()
+    event["wall_s"] = time.time_ns() / 1_000_000_000
+    wires.record(json.dumps(event))
