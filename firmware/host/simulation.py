@@ -99,7 +99,8 @@ def _start(
         lay_out(bundle("simulated"), folder)
         (folder / "world.json").write_text(world)
         boot_count = int(time.time())  # grows with every start, as a board's does
-        arguments = [near, setup.record or os.devnull, boot_count, folder]
+        record = setup.record or os.devnull
+        arguments = [near, record, boot_count, folder, setup.link or "", os.ttyname(far)]
         process = subprocess.Popen(  # noqa: S603  - our own firmware in the person's interpreter
             [*command, "-X", f"heapsize={HEAP}", str(START), *map(str, arguments)],
             stdin=taken,

@@ -1,7 +1,7 @@
 # Starts the firmware as a board would: boot.py, then main.py, in one namespace.
 #
 # Arguments: the descriptor of the pseudo-terminal, the record, the boot count, the folder that
-# holds the firmware and world.json.
+# holds the firmware and world.json, the link to the terminal, the terminal.
 
 import json
 import sys

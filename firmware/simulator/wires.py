@@ -1,5 +1,6 @@
 # The file descriptors that the host handed over: the pseudo-terminal, the control line, the record.
 
+import os
 import select
 import sys
 
@@ -31,6 +32,17 @@ def wait():
 def control_bytes():
     # None when nothing is there, empty when the host has gone
     return _control.read(512) if _control_poll.poll(0) else None
+
+
+def remove_link():
+    # The name that the host gave us must not lead to whoever gets our terminal's number next,
+    # unless another board has taken it over in the meantime
+    link, terminal = sys.argv[5], sys.argv[6]
+    try:
+        if os.stat(link)[1:3] == os.stat(terminal)[1:3]:
+            os.unlink(link)
+    except OSError:
+        pass
 
 
 def reply(line):

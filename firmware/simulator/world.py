@@ -126,6 +126,7 @@ def listen():
     if data is None:
         return
     if not data:
+        wires.remove_link()
         sys.exit(_PULLED_OUT)  # the host was killed: the board vanishes at once
     _world.unread += data
     while b"\n" in _world.unread:
