@@ -1,17 +1,16 @@
 """Starts everything and a chat with it: the work of scripts/run."""
 
+import argparse
 import contextlib
 import fcntl
-import re
 import signal
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from scripts.lib import environment, setup
+from scripts.lib import configuration, environment, setup
 from scripts.lib.progress import StepFailed, say
 from scripts.lib.setup import ROOT
 from scripts.lib.simulator import Simulator
@@ -19,13 +18,6 @@ from scripts.lib.simulator import Simulator
 _MADE = ROOT / ".barnacle"
 _RUN = _MADE / "run"
 _OWN_CONFIG = _MADE / "barnacle.toml"
-_CONFIG = """\
-# Made by scripts/run for the chats of this checkout. It is yours: once edited, it stays as it is.
-# `barnacle check --example` prints every key with its default.
-
-[board]
-port = "{port}"
-"""
 HELP = """\
 Usage: scripts/run [option of `barnacle chat` ...]
 
@@ -69,24 +61,19 @@ def main(arguments: list[str]) -> int:
 def _variables(link: Path) -> dict[str, str]:
     variables = environment.variables(ROOT)
     if "BARNACLE_CONFIG" not in variables:
-        _offer_config(_CONFIG.format(port=link))
+        configuration.offer(_OWN_CONFIG, link)
     variables.setdefault("BARNACLE_CONFIG", str(_OWN_CONFIG))
     variables.setdefault("BARNACLE_STATE_DIR", str(_MADE / "state"))
     variables["BARNACLE_MICROPYTHON"] = str(setup.MICROPYTHON / "micropython")
     return variables
 
 
-def _offer_config(content: str) -> None:
-    """Write the first configuration; one that nobody edited follows a checkout that moved."""
-    untouched = re.escape(_CONFIG).replace(re.escape("{port}"), "[^\n]*")
-    if not _OWN_CONFIG.exists() or re.fullmatch(untouched, _OWN_CONFIG.read_text()):
-        _OWN_CONFIG.write_text(content)
-
-
 @contextlib.contextmanager
 def _board_of(board: Simulator, variables: dict[str, str], arguments: list[str]) -> Iterator[None]:
     """A board behind the configured port, for as long as the chat lasts."""
-    if not _is_configured(board.link, variables, arguments):
+    config = _chosen_config(variables, arguments)
+    if not configuration.means_port(Path(config), board.link):
+        say(f"no simulated board: {config} does not ask for the one at {board.link}")
         yield
         return
     with _alone():
@@ -105,19 +92,10 @@ def _board_of(board: Simulator, variables: dict[str, str], arguments: list[str])
             board.stop()
 
 
-def _is_configured(link: Path, variables: dict[str, str], arguments: list[str]) -> bool:
-    """Whether the configuration means the board that we provide; the chat refuses a broken one."""
-    named = variables["BARNACLE_CONFIG"]
-    for word, value in zip(arguments, [*arguments[1:], ""], strict=True):
-        if word == "--config":
-            named = value
-        elif word.startswith("--config="):
-            named = word.partition("=")[2]
-    try:
-        table = tomllib.loads(Path(named).read_text())
-        return bool(table["board"]["port"] == str(link))
-    except (OSError, ValueError, TypeError, KeyError):
-        return False
+def _chosen_config(variables: dict[str, str], arguments: list[str]) -> str:
+    parser = argparse.ArgumentParser(prog="scripts/run", add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", default=variables["BARNACLE_CONFIG"])
+    return str(parser.parse_known_args(arguments)[0].config)
 
 
 @contextlib.contextmanager
