@@ -10,6 +10,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from firmware.host import interpreter
+
 _ROOT = Path(__file__).resolve().parents[1]
 _MADE = _ROOT / ".barnacle"
 _REMOTE_FAMILIES = frozenset({socket.AF_INET, socket.AF_INET6})
@@ -63,6 +65,11 @@ def _stays_here(host: object, *, may_be_any_number: bool) -> bool:
     return may_be_any_number or address.is_loopback
 
 
+def _is_setting_of_ours(name: str) -> bool:
+    # Which interpreter there is belongs to the machine
+    return name.startswith("BARNACLE_") and name != "BARNACLE_MICROPYTHON"
+
+
 sys.addaudithook(_guard)
 
 
@@ -79,19 +86,18 @@ def _nobodys_settings() -> Iterator[None]:
     """Keys, proxies and folders of the person who runs the tests are none of their business."""
     with pytest.MonkeyPatch.context() as patch:
         for name in os.environ:
-            theirs = name.upper()
-            if theirs.endswith(("API_KEY", "_PROXY")) or theirs.startswith("BARNACLE_"):
+            if name.upper().endswith(("API_KEY", "_PROXY")) or _is_setting_of_ours(name):
                 patch.delenv(name)
         yield
 
 
 @pytest.fixture(scope="session")
 def micropython_command() -> list[str]:
-    """The MicroPython interpreter that scripts/setup has put in place."""
-    command = _MADE / "micropython" / "micropython"
-    if not command.exists():
-        pytest.skip(f"no MicroPython at {command}: run scripts/setup --dev")
-    return [str(command)]
+    """The command that starts a MicroPython on this machine."""
+    try:
+        return interpreter.find()
+    except interpreter.NoInterpreter as err:
+        pytest.skip(str(err))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Puts a MicroPython that runs on this machine into a folder, as one executable file.
 
-In this order: $BARNACLE_MICROPYTHON, a `micropython` on the PATH that is new enough, Debian's
+In this order: the command in $BARNACLE_MICROPYTHON, a `micropython` on the PATH that is new enough, Debian's
 package. Needs no root.
 """
 
@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from scripts.lib import debian
@@ -41,31 +42,32 @@ def _install(folder: Path) -> tuple[int, ...]:
     wrapper = folder / _PACKAGE
     wrapper.unlink(missing_ok=True)
     if chosen := os.environ.get("BARNACLE_MICROPYTHON"):
-        version = _version_of(Path(chosen))
+        command = shlex.split(chosen)
+        version = _version_of(command)
         if version < _OLDEST:
             raise OSError(f"BARNACLE_MICROPYTHON={chosen} is no MicroPython 1.24 or newer")
-        _write_wrapper(wrapper, shlex.quote(str(Path(chosen).resolve())))
+        _write_wrapper(wrapper, shlex.join(command))
         return version
     on_path = shutil.which(_PACKAGE)
-    if on_path and _version_of(Path(on_path)) >= _OLDEST:
-        _write_wrapper(wrapper, shlex.quote(str(Path(on_path).resolve())))
+    if on_path and _version_of([on_path]) >= _OLDEST:
+        _write_wrapper(wrapper, shlex.quote(on_path))
     else:
         _unpack_debian(folder)
         _write_wrapper(wrapper, _through_own_loader(folder))
-    version = _version_of(wrapper)
+    version = _version_of([str(wrapper)])
     if version < _OLDEST:
         wrapper.unlink()
         raise OSError(f"what was unpacked into {folder} does not run here")
     return version
 
 
-def _version_of(command: Path) -> tuple[int, ...]:
+def _version_of(command: Sequence[str]) -> tuple[int, ...]:
     """What the interpreter says of itself; empty when it is none or does not run."""
     program = "import sys\nif sys.implementation.name == 'micropython':"
     program += " print(*sys.implementation.version[:3])"
     try:
         answer = subprocess.run(
-            [command, "-c", program], capture_output=True, timeout=_ANSWER_TIMEOUT_S, check=True
+            [*command, "-c", program], capture_output=True, timeout=_ANSWER_TIMEOUT_S, check=True
         )
         return tuple(int(number) for number in answer.stdout.split())
     except (OSError, subprocess.SubprocessError, ValueError):

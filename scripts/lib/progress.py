@@ -95,13 +95,13 @@ class Progress:
         say(line)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes], tidy_up_s: float = _TIDY_UP_S) -> None:
     """Make sure that a program is gone: a request first, force when it does not listen."""
     if process.poll() is not None:
         return
     process.terminate()
     try:
-        process.wait(_TIDY_UP_S)
+        process.wait(tidy_up_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

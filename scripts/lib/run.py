@@ -64,7 +64,6 @@ def _variables(link: Path) -> dict[str, str]:
         configuration.offer(_OWN_CONFIG, link)
     variables.setdefault("BARNACLE_CONFIG", str(_OWN_CONFIG))
     variables.setdefault("BARNACLE_STATE_DIR", str(_MADE / "state"))
-    variables["BARNACLE_MICROPYTHON"] = str(setup.MICROPYTHON / "micropython")
     return variables
 
 

@@ -108,7 +108,11 @@ def _steps(environment: Environment, *, dev: bool) -> list[Step]:
         ),
         Step(
             MODEL / ".built",
-            stamps.key_of(_MODEL_LOCK, *sorted(_SCRIPTS.glob("embedding-model*"))),
+            stamps.key_of(
+                _MODEL_LOCK,
+                _SCRIPTS / "embedding-model",
+                *sorted((_PIECES / "embedding").glob("*.py")),
+            ),
             lambda: _build_model(environment),
         ),
         Step(

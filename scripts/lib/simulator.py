@@ -50,7 +50,7 @@ class Simulator:
 
     def stop(self) -> None:
         if self._process is not None:
-            end(self._process)
+            end(self._process, _GONE_TIMEOUT_S)
             # Whatever it started is in its session
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

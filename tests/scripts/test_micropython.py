@@ -1,5 +1,6 @@
 """Which MicroPython is taken, with programs that claim to be one."""
 
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def made_by(*arguments: str) -> str:
 
 def test_the_chosen_one_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = claim(tmp_path / "my own/it's micropython", "1 26 0")
-    monkeypatch.setenv("BARNACLE_MICROPYTHON", str(chosen))
+    monkeypatch.setenv("BARNACLE_MICROPYTHON", shlex.quote(str(chosen)))
     assert micropython.main([str(tmp_path / "out")]) == 0
     assert made_by(str(tmp_path / "out/micropython"), "two words", "*") == "two words *\n"
 
