@@ -1,7 +1,7 @@
 """Puts a MicroPython that runs on this machine into a folder, as one executable file.
 
-In this order: the command in $BARNACLE_MICROPYTHON, a `micropython` on the PATH that is new enough, Debian's
-package. Needs no root.
+In this order: the command in $BARNACLE_MICROPYTHON, a `micropython` on the PATH that is new enough,
+Debian's package. Needs no root.
 """
 
 import os
