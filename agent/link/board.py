@@ -227,7 +227,10 @@ class SerialBoard:
         if status == self._status:
             return
         self._status = status
-        _log.info("board %s: %s%s", state.value, port, f": {trouble}" if trouble else "")
+        if trouble and state is not BoardState.CLOSED:
+            _log.warning("%s: %s", self.name, trouble)
+        else:
+            _log.info("%s: %s at %s", self.name, state.value, port or "no port")
 
 
 def _urgent(method: int, arguments: bytes = b"") -> Request:

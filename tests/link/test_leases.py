@@ -1,0 +1,49 @@
+from agent.link.leases import MIN_LEASE_MS, Leases, renewal_interval_s
+from agent.link.manifest import Manifest, Pin
+
+
+def outputs(*lease_ms: int) -> Manifest:
+    pins = [Pin(n, f"p{n}", "", can=("out",), lease_ms=ms) for n, ms in enumerate(lease_ms)]
+    inputs = (Pin(31, "button", "", can=("in",), lease_ms=1),)
+    return Manifest(1, "test", pins=(*pins, *inputs))
+
+
+def test_what_is_granted_stays_held() -> None:
+    leases = Leases()
+    leases.hold(0b01)
+    leases.hold(0b10)
+    assert leases.renewed(asked=0b11, granted=0b11) == 0
+    assert leases.held == 0b11
+
+
+def test_what_the_board_let_go_of_is_never_renewed_again() -> None:
+    leases = Leases()
+    leases.hold(0b11)
+    assert leases.renewed(asked=0b11, granted=0b01) == 0b10
+    assert leases.held == 0b01
+
+
+def test_what_was_taken_while_the_board_was_asked_stays_held() -> None:
+    leases = Leases()
+    leases.hold(0b01)
+    leases.hold(0b10)
+    assert leases.renewed(asked=0b01, granted=0b01) == 0
+    assert leases.held == 0b11
+
+
+def test_leases_of_others_are_not_ours() -> None:
+    leases = Leases()
+    leases.hold(0b01)
+    leases.renewed(asked=0b01, granted=0b111)
+    assert leases.held == 0b01
+
+
+def test_the_shortest_lease_sets_the_pace() -> None:
+    assert renewal_interval_s(outputs(2000, 800), lease_ms=10_000) == 0.2
+    assert renewal_interval_s(outputs(8000), lease_ms=2000) == 0.5
+    assert renewal_interval_s(outputs(), lease_ms=1000) == 0.25
+
+
+def test_a_board_cannot_ask_for_a_storm_of_renewals() -> None:
+    assert renewal_interval_s(outputs(0), lease_ms=2000) == MIN_LEASE_MS / 4000
+    assert renewal_interval_s(outputs(-5), lease_ms=2000) > 0
