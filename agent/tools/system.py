@@ -164,10 +164,9 @@ def parse_throttled(text: str) -> list[str] | None:
 
 
 def _disk_mb(folder: Path) -> tuple[int | None, int | None]:
-    # A folder that is not there yet will be on the disk of the one above it
-    there = next(path for path in (folder, *folder.parents) if path.exists())
     try:
-        usage = shutil.disk_usage(there)
+        # A folder that is not there yet will be on the disk of the one above it
+        usage = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists()))
     except OSError:
         return None, None
     return usage.free // _BYTES_PER_MB, usage.total // _BYTES_PER_MB

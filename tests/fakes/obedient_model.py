@@ -1,0 +1,101 @@
+"""A pretended model that does what a few plain phrases say, with the tools that it is offered.
+
+English and Chinese. It believes everything, which is what a test of the gate wants of a model.
+"""
+
+import json
+import re
+from collections.abc import Callable
+
+from tests.fakes.llm_server import Call, Json, Reply, by_hand, streamed, whole
+
+Arguments = Callable[[re.Match[str]], Json]
+
+_ON = {"on", "打开", "开", "开启"}
+
+
+def _switch(found: re.Match[str]) -> Json:
+    value = "on" if found["value"].lower() in _ON else "off"
+    return {"pin": found["pin"].lower(), "value": value}
+
+
+def _whole_text(name: str) -> Arguments:
+    return lambda found: {name: found["text"].strip()}
+
+
+# The first rule that fits decides: what is said, the tool for it, and its arguments
+_RULES: tuple[tuple[str, str, Arguments], ...] = (
+    (r"turn (?P<value>on|off) the (?P<pin>\w+)", "board_gpio_write", _switch),
+    (r"turn the (?P<pin>\w+) (?P<value>on|off)", "board_gpio_write", _switch),
+    (r"(?P<value>打开|关闭|关掉|开启)\s*(?P<pin>[a-z0-9_]+)\s*灯?", "board_gpio_write", _switch),
+    (r"remember (?:that )?(?P<text>.+)", "memory_store", _whole_text("content")),
+    (r"(?:请)?记住[,,::]?(?P<text>.+)", "memory_store", _whole_text("content")),
+    (r"(?P<text>.*(?:called|name)\b.*\?)", "memory_recall", _whole_text("query")),
+    (r"(?P<text>.*(?:叫什么|名字).*)", "memory_recall", _whole_text("query")),
+    (r".*temperature|.*温度", "board_mcu_temperature", lambda _: {}),
+    (r".*what time|.*几点", "time_now", lambda _: {}),
+    (r".*system|.*系统", "system_info", lambda _: {}),
+)
+
+
+def obey(request: Json) -> Reply:
+    """The answer to a request of chat completions, as a stream if one was asked for."""
+    messages = [message for message in _list(request, "messages") if isinstance(message, dict)]
+    last = messages[-1] if messages else {}
+    asked = next((m for m in reversed(messages) if m.get("role") == "user"), {})
+    is_chinese = re.search("[\u4e00-\u9fff]", str(asked.get("content"))) is not None
+    answer = by_hand if request.get("stream") else (lambda reply: reply)
+    make = streamed if request.get("stream") else whole
+    if last.get("role") == "tool":
+        return answer(make(_told(str(last.get("content")), is_chinese=is_chinese)))
+    call = _wanted(str(asked.get("content")), len(messages))
+    if call is None:
+        return answer(make("我只会几件事。" if is_chinese else "I only obey a few phrases."))
+    if call.name not in _offered(request):
+        return answer(make(f"没有工具 {call.name}。" if is_chinese else f"No tool {call.name}."))
+    return answer(make("", call))
+
+
+def _wanted(text: str, number: int) -> Call | None:
+    for pattern, tool, arguments in _RULES:
+        if found := re.match(pattern, text.strip(), re.IGNORECASE | re.DOTALL):
+            written = json.dumps(arguments(found), ensure_ascii=False)
+            return Call(tool, written, f"call_{number}")
+    return None
+
+
+def _offered(request: Json) -> set[str]:
+    tools = [tool for tool in _list(request, "tools") if isinstance(tool, dict)]
+    return {tool["function"]["name"] for tool in tools}
+
+
+def _told(result: str, *, is_chinese: bool) -> str:
+    """A tool's result as a sentence."""
+    try:
+        fields = json.loads(result)
+    except ValueError:
+        return f"没有成功:{result}" if is_chinese else f"That did not work: {result}"
+    if "pin" in fields and "unit" not in fields:
+        value = {"on": "打开", "off": "关闭"}.get(fields["value"], fields["value"])
+        english = f"The {fields['pin']} is {fields['value']} now."
+        return f"{fields['pin']} 现在已{value}。" if is_chinese else english
+    if "unit" in fields:
+        reading = f"{fields['value']} {fields['unit']}"
+        return f"现在是 {reading}。" if is_chinese else f"It is {reading}."
+    if "stored" in fields:
+        return "我记住了。" if is_chinese else "I will remember that."
+    if "memories" in fields:
+        return _remembered(fields["memories"], is_chinese=is_chinese)
+    return result
+
+
+def _remembered(memories: list[dict[str, str]], *, is_chinese: bool) -> str:
+    if not memories:
+        return "我不知道。" if is_chinese else "I do not know that."
+    content = memories[0]["content"]
+    return f"你告诉过我:{content}" if is_chinese else f"You told me: {content}"
+
+
+def _list(request: Json, name: str) -> list[object]:
+    value = request.get(name)
+    return value if isinstance(value, list) else []

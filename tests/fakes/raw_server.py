@@ -1,0 +1,40 @@
+"""A server on loopback that does with each connection what a test wants, and leaves none open."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def serving(serve: Serve, port: int = 0) -> AsyncIterator[str]:
+    """Its address as a URL without a path."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def run(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(reader, writer)
+            writer.close()
+        except (ConnectionError, asyncio.IncompleteReadError):
+            writer.close()
+        finally:
+            if not writer.is_closing():
+                writer.transport.abort()
+
+    def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(run(reader, writer))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    listener = await asyncio.start_server(connected, "127.0.0.1", port)
+    try:
+        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    finally:
+        listener.close()
+        left = [*tasks]
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        # A transport lets go of its socket in the loop's next pass
+        await asyncio.sleep(0)
