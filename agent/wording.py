@@ -5,7 +5,7 @@ import enum
 import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -89,7 +89,8 @@ def _bare(kind: typing.Any) -> tuple[typing.Any, list[msgspec.Meta]]:
 
 def _choices(base: typing.Any) -> list[str]:
     if isinstance(base, enum.EnumMeta):
-        return [str(member.value) for member in base.__members__.values()]
+        members: Mapping[str, enum.Enum] = base.__members__
+        return [str(member.value) for member in members.values()]
     if typing.get_origin(base) is typing.Literal:
         return [str(choice) for choice in typing.get_args(base)]
     return []

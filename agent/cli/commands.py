@@ -14,11 +14,13 @@ from collections.abc import Iterator, Sequence
 
 from agent.cli import exits
 from agent.cli.parser import parser
-from agent.errors import BarnacleError, ConfigRefused
+from agent.errors import BadArguments, BarnacleError, ConfigRefused
 from agent.printable import printable_line
 
 # An error is a sentence; a longer one is somebody else's text
 _MAX_ERROR_CHARS = 600
+
+_log = logging.getLogger(__name__)
 
 
 def run(words: Sequence[str]) -> int:
@@ -32,6 +34,9 @@ def run(words: Sequence[str]) -> int:
     if arguments.command is None:
         top.print_help()
         return exits.USAGE
+    if not getattr(arguments, "debug", False):
+        # Without any handler, logging would print warnings among the command's own lines
+        logging.getLogger().addHandler(logging.NullHandler())
     return _guarded(arguments)
 
 
@@ -45,7 +50,7 @@ def _guarded(arguments: Namespace) -> int:
         return int(importlib.import_module(f"agent.cli.{arguments.command}").run(arguments))
     except BrokenPipeError:
         raise
-    except ConfigRefused as err:
+    except (ConfigRefused, BadArguments) as err:
         for line in str(err).splitlines():
             complain(line)
         return exits.USAGE
@@ -76,10 +81,7 @@ def _complain_of_bug(err: Exception, arguments: Namespace) -> None:
         f"unexpected {type(err).__name__}: {err} (a mistake in Barnacle: "
         "run it again with --debug and report what it prints)"
     )
-    # Without a handler, logging would print the traceback where it must not be
-    log = logging.getLogger(__name__)
-    if log.hasHandlers():
-        log.error("unexpected error in `%s`", arguments.command, exc_info=err)
+    _log.error("unexpected error in `%s`", arguments.command, exc_info=err)
 
 
 def _leaves(group: ExceptionGroup[Exception]) -> Iterator[Exception]:

@@ -1,13 +1,12 @@
-"""`barnacle doctor`: what is wrong, and what to do about it; exit status 1 when something failed."""
+"""`barnacle doctor`: what is wrong and what to do; exit status 1 when something failed."""
 
 import asyncio
-import os
 from argparse import Namespace
 from collections.abc import Mapping
 
-from agent.cli import exits, surroundings
+from agent.cli import exits
 from agent.cli.output import clean, say_json
-from agent.errors import ConfigRefused
+from agent.cli.patient import patient_of
 from agent.health.base import Check, Finding, Level, Patient
 from agent.health.checks import (
     board,
@@ -20,7 +19,6 @@ from agent.health.checks import (
     state,
 )
 from agent.health.doctor import examine
-from agent.settings import Settings, find_config, find_paths
 
 CHECKS: Mapping[str, Check] = {
     "python": python.check,
@@ -36,7 +34,7 @@ _MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.FAILED: "FAILED "
 
 
 def run(arguments: Namespace) -> int:
-    findings = asyncio.run(examine(_patient(arguments), CHECKS))
+    findings = asyncio.run(_examined(patient_of(arguments)))
     if arguments.json:
         say_json({name: _as_json(finding) for name, finding in findings.items()})
     else:
@@ -46,27 +44,12 @@ def run(arguments: Namespace) -> int:
     return exits.FAILED if failed else exits.OK
 
 
+async def _examined(patient: Patient) -> dict[str, Finding]:
+    try:
+        return await examine(patient, CHECKS)
+    finally:
+        await patient.embedder.aclose()
+
+
 def _as_json(finding: Finding) -> dict[str, str]:
     return {"level": finding.level.value, "sentence": finding.sentence}
-
-
-def _patient(arguments: Namespace) -> Patient:
-    """A refused configuration is a finding: everything else is looked at with the defaults."""
-    try:
-        settings, paths = surroundings.of(arguments)
-        refusal = ""
-    except ConfigRefused as err:
-        settings, refusal = Settings(), str(err)
-        state = getattr(arguments, "state_dir", None)
-        paths = find_paths(os.environ, settings, find_config(os.environ), state)
-    return Patient(
-        state_dir=paths.state_dir,
-        databases=(paths.agent_db, paths.brain_db),
-        model_dir=paths.model_dir,
-        status_file=paths.status_file,
-        config=paths.config,
-        refusal=refusal,
-        environ=os.environ,
-        provider=settings.provider,
-        board=settings.board,
-    )

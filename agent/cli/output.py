@@ -22,7 +22,11 @@ def say(text: str = "") -> None:
 
 def say_json(value: object) -> None:
     """Print one JSON document, whole; letters of every language stay readable."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    print(json_text(value))
+
+
+def json_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def say_table(rows: Iterable[Sequence[str]], indent: str = "") -> None:

@@ -153,12 +153,20 @@ def _add_board(commands: _Commands) -> None:
         "call",
         "Run one method of the board",
         examples="  barnacle board call gpio_write pin=led value=on\n"
+        "  barnacle board call gpio_write pin=pump value=on --hold 5\n"
         "  barnacle board call adc_read pin=a0\n",
         json=True,
     )
     _port(call)
     call.add_argument("method", type=_text, help="its name; `barnacle board info` lists them")
     call.add_argument("arguments", nargs="*", type=_text, metavar="name=value")
+    call.add_argument(
+        "--hold",
+        type=_seconds,
+        default=0.0,
+        metavar="SECONDS",
+        help="keep outputs on for so long, by renewing their lease",
+    )
 
 
 def _person(command: argparse.ArgumentParser) -> None:
@@ -189,5 +197,14 @@ def _count(word: str) -> int:
     return number
 
 
-# More lines than anybody reads; a program may export
+def _seconds(word: str) -> float:
+    seconds = float(word)
+    if not 0 <= seconds <= _LONGEST_HOLD_S:
+        raise argparse.ArgumentTypeError(f"must be from 0 to {_LONGEST_HOLD_S}")
+    return seconds
+
+
+# More lines than anybody reads
 _MOST = 10_000
+# Somebody tries something out; what has to last is the agent's work
+_LONGEST_HOLD_S = 3600

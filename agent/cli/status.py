@@ -9,7 +9,8 @@ import msgspec
 from agent import __version__
 from agent.cli import exits, surroundings
 from agent.cli.output import say_json, say_table
-from agent.health.status import BoardReport, Status, read_status
+from agent.health.report import board_sentence
+from agent.health.status import Status, read_status
 from agent.settings import Paths, Settings
 
 
@@ -45,7 +46,7 @@ def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
     else:
         yield ("agent", f"running since {since}, pid {status.pid}")
     yield ("provider", status.provider or "none")
-    yield ("board", _board(status.board))
+    yield ("board", board_sentence(status.board))
     for channel in status.channels:
         yield ("channel", f"{channel.name}: {channel.trouble or 'works'}")
     if status.last_error:
@@ -57,11 +58,6 @@ def _rows_of_settings(settings: Settings, paths: Paths) -> Iterator[tuple[str, s
     yield ("state", str(paths.state_dir))
     yield ("workspace", str(paths.workspace))
     yield ("autonomy", settings.agent.autonomy.value)
-
-
-def _board(board: BoardReport) -> str:
-    known = " ".join(part for part in (board.board, board.firmware, board.port) if part)
-    return ", ".join(part for part in (board.state, known, board.trouble) if part)
 
 
 def _moment(wall_s: float) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.embeddings.base import Embedder
-from agent.link.settings import BoardSettings
+from agent.link.board import SerialBoard
 
 
 class Level(enum.Enum):
@@ -53,23 +53,26 @@ class Patient:
     """What is looked at.
 
     Args:
+        model_dir: None when embeddings are switched off.
         config: the configuration file; None when there is none.
         refusal: why it was refused; everything else is by its defaults then.
         holds_key: whether a key is written in the file.
+        board_port: the one that is configured; empty when any will do.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
     state_dir: Path
     databases: tuple[Path, ...]
-    model_dir: Path
+    model_dir: Path | None
     status_file: Path
     embedder: Embedder
     find_service: Callable[[], Service | None]
+    make_board: Callable[[], SerialBoard]
+    board_port: str = ""
     config: Path | None = None
     refusal: str = ""
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
-    board: BoardSettings = field(default_factory=BoardSettings)
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

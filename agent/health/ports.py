@@ -44,6 +44,6 @@ def _described(port: object) -> str:
     return " ".join(str(word) for word in words if word)
 
 
-def _names_of(path: str, by_id: Path = _BY_ID) -> tuple[str, ...]:
-    links = [Path(UDEV_PORT), *sorted(by_id.glob("*"))]
+def _names_of(path: str) -> tuple[str, ...]:
+    links = [Path(UDEV_PORT), *sorted(_BY_ID.glob("*"))]
     return tuple(str(link) for link in links if link.exists() and link.samefile(path))

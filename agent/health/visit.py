@@ -3,13 +3,9 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 
-from agent.clock import SystemClock
 from agent.link.base import BoardState, BoardStatus
 from agent.link.board import SerialBoard
-from agent.link.discovery import Ports
-from agent.link.settings import BoardSettings
 
 # Opening, greeting and a manifest over a slow line take 2 s; a board that restarts, a little more
 READY_TIMEOUT_S = 5.0
@@ -23,19 +19,22 @@ OnStatus = Callable[[BoardStatus], None]
 
 @contextlib.asynccontextmanager
 async def visit(
-    settings: BoardSettings, folder: Path, on_status: OnStatus, ports: Ports | None = None
+    board: SerialBoard, on_status: OnStatus = lambda _: None
 ) -> AsyncIterator[SerialBoard]:
     """The board, ready or with the reason in its status why it is not; outputs go safe after."""
-    board = SerialBoard(settings, folder, SystemClock(), ports)
     running = asyncio.create_task(board.run())
     try:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(READY_TIMEOUT_S):
                 await _settled(board, on_status)
         yield board
+        await board.release()
     finally:
         running.cancel()
         await asyncio.wait({running})
+        if not running.cancelled():
+            # A bug of the link: it has to be heard of
+            running.result()
 
 
 async def _settled(board: SerialBoard, on_status: OnStatus) -> None:

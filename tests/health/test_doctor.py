@@ -1,10 +1,8 @@
 import asyncio
-from pathlib import Path
 
 from agent.errors import LinkLost
 from agent.health.base import Finding, Level, Patient
 from agent.health.doctor import examine
-from tests.fakes.embedders import AbsentEmbedder
 
 
 async def healthy(_: Patient) -> Finding:
@@ -24,43 +22,37 @@ async def hanging(_: Patient) -> Finding:
     return Finding.ok("never")
 
 
-def patient(folder: Path) -> Patient:
-    return Patient(
-        folder, (), folder / "model", folder / "status.json", AbsentEmbedder(), lambda: None
-    )
-
-
-async def test_findings_keep_the_order_of_the_checks(tmp_path: Path) -> None:
-    found = await examine(patient(tmp_path), {"b": healthy, "a": healthy})
+async def test_findings_keep_the_order_of_the_checks(patient: Patient) -> None:
+    found = await examine(patient, {"b": healthy, "a": healthy})
     assert list(found) == ["b", "a"]
     assert found["a"] == Finding.ok("fine")
 
 
-async def test_a_crash_is_a_finding_and_spoils_no_other(tmp_path: Path) -> None:
-    found = await examine(patient(tmp_path), {"bad": crashing, "good": healthy})
+async def test_a_crash_is_a_finding_and_spoils_no_other(patient: Patient) -> None:
+    found = await examine(patient, {"bad": crashing, "good": healthy})
     assert found["bad"].level is Level.FAILED
     assert "StopIteration" in found["bad"].sentence
     assert found["good"].level is Level.OK
 
 
-async def test_an_expected_error_is_its_own_sentence(tmp_path: Path) -> None:
-    found = await examine(patient(tmp_path), {"link": refusing})
+async def test_an_expected_error_is_its_own_sentence(patient: Patient) -> None:
+    found = await examine(patient, {"link": refusing})
     assert found["link"] == Finding.failed("the cable is out")
 
 
-async def test_a_check_that_hangs_ends_by_itself(tmp_path: Path) -> None:
-    found = await examine(patient(tmp_path), {"slow": hanging, "good": healthy}, timeout_s=0.01)
+async def test_a_check_that_hangs_ends_by_itself(patient: Patient) -> None:
+    found = await examine(patient, {"slow": hanging, "good": healthy}, timeout_s=0.01)
     assert found["slow"].level is Level.FAILED
     assert "hangs" in found["slow"].sentence
     assert found["good"].level is Level.OK
 
 
-async def test_checks_run_at_the_same_time(tmp_path: Path) -> None:
+async def test_checks_run_at_the_same_time(patient: Patient) -> None:
     both = asyncio.Barrier(2)
 
     async def meeting(_: Patient) -> Finding:
         await both.wait()
         return Finding.ok("met")
 
-    found = await examine(patient(tmp_path), {"a": meeting, "b": meeting}, timeout_s=5)
+    found = await examine(patient, {"a": meeting, "b": meeting}, timeout_s=5)
     assert [finding.level for finding in found.values()] == [Level.OK, Level.OK]

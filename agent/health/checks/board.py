@@ -1,7 +1,5 @@
 """Does a board answer, or what is at its port?"""
 
-import logging
-
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
 from agent.health.ports import serial_devices
@@ -15,7 +13,7 @@ async def check(patient: Patient) -> Finding:
     status = read_status(patient.status_file)
     if status is not None and status.is_running:
         return _as_reported(status)
-    async with visit(patient.board, patient.state_dir / "manifests", _ignore) as board:
+    async with visit(patient.make_board()) as board:
         found = board.status
     if found.state is BoardState.READY:
         return Finding.ok(f"{_shown(found)} answers at {found.port}")
@@ -39,14 +37,10 @@ async def _absent(patient: Patient, found: BoardStatus) -> Finding:
     hint = f" (serial ports that are there: {others})" if others else ""
     sentence = f"{found.trouble}{hint}"
     # A port that somebody wrote down is expected; without one the agent may live boardless
-    return Finding.failed(sentence) if patient.board.port else Finding.warning(sentence)
+    return Finding.failed(sentence) if patient.board_port else Finding.warning(sentence)
 
 
 def _shown(found: BoardStatus) -> str:
     if found.identity is None:
         return "a board"
     return f"{found.identity.board} (firmware {found.identity.firmware})"
-
-
-def _ignore(_: BoardStatus) -> None:
-    logging.getLogger(__name__).debug("waiting for the board")

@@ -12,8 +12,14 @@ from tests.fakes.embedders import AbsentEmbedder, DamagedEmbedder, FixedEmbedder
 
 @pytest.fixture
 def with_model(patient: Patient) -> Patient:
+    assert patient.model_dir is not None
     patient.model_dir.mkdir(parents=True)
     return patient
+
+
+async def test_a_model_that_is_switched_off_is_not_missed(patient: Patient) -> None:
+    found = await check(replace(patient, model_dir=None, embedder=AbsentEmbedder()))
+    assert found.level is Level.OK
 
 
 async def test_no_folder_is_a_warning(patient: Patient) -> None:

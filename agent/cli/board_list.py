@@ -1,0 +1,43 @@
+"""`barnacle board list`: serial ports and what is known of each."""
+
+import dataclasses
+import os
+from pathlib import Path
+
+from agent.cli import exits
+from agent.cli.output import say, say_json, say_table
+from agent.health.ports import SerialDevice, serial_devices
+from agent.link.settings import BoardSettings
+
+
+def run(settings: BoardSettings, *, as_json: bool) -> int:
+    devices = _with_configured(serial_devices(), settings.port)
+    if as_json:
+        say_json(
+            [
+                {**dataclasses.asdict(device), "configured": _is_at(device, settings.port)}
+                for device in devices
+            ]
+        )
+    elif devices:
+        say_table([_row(device, settings.port) for device in devices])
+    else:
+        say("no serial port was found: plug a board in, or start scripts/board-sim for a simulated")
+    return exits.OK
+
+
+def _row(device: SerialDevice, configured: str) -> tuple[str, ...]:
+    mark = "configured" if _is_at(device, configured) else ""
+    return (device.path, mark, device.usb_id, device.description, " ".join(device.names))
+
+
+def _with_configured(devices: list[SerialDevice], port: str) -> list[SerialDevice]:
+    """Ports that no bus lists, such as the simulator's, and ports that are not there."""
+    if not port or any(_is_at(device, port) for device in devices):
+        return devices
+    state = "not a USB device" if Path(port).exists() else "not there"
+    return [SerialDevice(port, description=state), *devices]
+
+
+def _is_at(device: SerialDevice, port: str) -> bool:
+    return bool(port) and os.path.realpath(device.path) == os.path.realpath(port)

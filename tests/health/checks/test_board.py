@@ -1,0 +1,81 @@
+import os
+from dataclasses import replace
+
+import pytest
+
+from agent.clock import SystemClock
+from agent.health import visit
+from agent.health.base import Level, Patient
+from agent.health.checks.board import check
+from agent.health.status import BoardReport, Status, own_start_ticks, write_status
+from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
+from tests.fakes.peer import ScriptedBoard
+from tests.fakes.ports import FakePort, FakePorts
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit, "READY_TIMEOUT_S", 0.4)
+    monkeypatch.setattr(visit, "_ABSENT_TIMEOUT_S", 0.1)
+
+
+def running(board: BoardReport) -> Status:
+    return Status(pid=os.getpid(), start_ticks=own_start_ticks(), since_s=0.0, board=board)
+
+
+async def test_a_board_that_answers_is_fine(patient: Patient) -> None:
+    machine = FakePorts(lambda: FakePort(ScriptedBoard()))
+    found = await check(with_ports(patient, machine))
+    assert found.level is Level.OK
+    assert found.sentence == "scripted (firmware 0.1.0) answers at /dev/fake-port"
+
+
+async def test_no_board_at_all_is_a_warning(patient: Patient) -> None:
+    found = await check(patient)
+    assert found.level is Level.WARNING
+    assert "is not there" in found.sentence
+
+
+async def test_a_configured_port_without_a_board_is_failed(patient: Patient) -> None:
+    found = await check(replace(patient, board_port="/dev/fake-port"))
+    assert found.level is Level.FAILED
+
+
+async def test_something_else_at_the_port_is_failed(patient: Patient, ports: FakePorts) -> None:
+    ports.plug_in()
+    found = await check(patient)
+    assert found.level is Level.FAILED
+    assert "/dev/fake-port" in found.sentence
+
+
+async def test_a_port_that_is_taken_is_failed_with_the_reason(
+    patient: Patient, ports: FakePorts
+) -> None:
+    ports.plug_in()
+    ports.refusal = "another program has /dev/fake-port open"
+    assert "another program" in (await check(patient)).sentence
+
+
+async def test_the_running_agent_answers_for_its_board(patient: Patient, ports: FakePorts) -> None:
+    board = BoardReport(state="ready", port="/dev/ttyACM0", board="blackpill")
+    write_status(patient.status_file, running(board))
+    found = await check(patient)
+    assert found.level is Level.OK
+    assert "running agent" in found.sentence
+    assert ports.opened == []
+
+
+async def test_the_running_agents_trouble_is_told(patient: Patient) -> None:
+    board = BoardReport(state="connecting", trouble="nobody answers")
+    write_status(patient.status_file, running(board))
+    found = await check(patient)
+    assert found.level is Level.FAILED
+    assert "nobody answers" in found.sentence
+
+
+def with_ports(patient: Patient, machine: FakePorts) -> Patient:
+    folder = patient.state_dir / "manifests"
+    return replace(
+        patient, make_board=lambda: SerialBoard(BoardSettings(), folder, SystemClock(), machine)
+    )
