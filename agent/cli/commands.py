@@ -21,6 +21,8 @@ from agent.printable import printable_line
 _MAX_ERROR_CHARS = 600
 
 _log = logging.getLogger(__name__)
+# Without any handler, logging would print warnings among the command's own lines
+_SILENT = logging.NullHandler()
 
 
 def run(words: Sequence[str]) -> int:
@@ -35,8 +37,7 @@ def run(words: Sequence[str]) -> int:
         top.print_help()
         return exits.USAGE
     if not getattr(arguments, "debug", False):
-        # Without any handler, logging would print warnings among the command's own lines
-        logging.getLogger().addHandler(logging.NullHandler())
+        logging.getLogger().addHandler(_SILENT)
     return _guarded(arguments)
 
 

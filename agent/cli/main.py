@@ -17,9 +17,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words == ["--version"]:
         print(f"barnacle {__version__}")
         return exits.OK
-    from agent.cli import commands  # noqa: PLC0415  # --version goes without it
-
     try:
+        from agent.cli import commands  # noqa: PLC0415  # --version goes without it
+
         status = commands.run(words)
         sys.stdout.flush()
     except BrokenPipeError:

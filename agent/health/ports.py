@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.link.discovery import UDEV_PORT
+from agent.link.discovery import UDEV_NAME
 from agent.printable import printable_line
 
 # As much as a USB device may say of itself on the screen
 _MAX_LABEL_CHARS = 80
 _BY_ID = Path("/dev/serial/by-id")
+_UDEV = Path("/dev") / UDEV_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,5 +46,5 @@ def _described(port: object) -> str:
 
 
 def _names_of(path: str) -> tuple[str, ...]:
-    links = [Path(UDEV_PORT), *sorted(_BY_ID.glob("*"))]
+    links = [_UDEV, *sorted(_BY_ID.glob("*"))]
     return tuple(str(link) for link in links if link.exists() and link.samefile(path))

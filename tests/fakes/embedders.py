@@ -15,7 +15,7 @@ class AbsentEmbedder:
     dimensions = 0
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return np.zeros((len(texts), 0), dtype=np.float32)
+        raise EmbedderUnavailable("there is no embedding model: run scripts/setup")
 
     async def aclose(self) -> None:
         pass

@@ -1,0 +1,56 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.cli import board_list
+from agent.health.ports import SerialDevice
+from agent.link.settings import BoardSettings
+
+USB = SerialDevice("/dev/ttyACM0", ("/dev/barnacle-board",), "ST Black Pill", "0483:5740")
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[SerialDevice]:
+    devices = [USB]
+    monkeypatch.setattr(board_list, "serial_devices", lambda: devices)
+    return devices
+
+
+@pytest.mark.usefixtures("found")
+def test_what_is_known_of_a_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    board_list.run(BoardSettings(port="/dev/ttyACM0"), as_json=False)
+    said = capsys.readouterr().out
+    assert said.split() == [
+        *("/dev/ttyACM0", "configured", "0483:5740"),
+        *("ST", "Black", "Pill", "/dev/barnacle-board"),
+    ]
+
+
+@pytest.mark.usefixtures("found")
+def test_a_configured_port_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    board_list.run(BoardSettings(port="/dev/none"), as_json=True)
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["path"], first["configured"]) == ("/dev/none", True)
+    assert first["description"] == "not there"
+    assert second["configured"] is False
+
+
+def test_a_link_to_a_port_is_that_port(
+    found: list[SerialDevice], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    device, link = tmp_path / "ttyACM0", tmp_path / "board"
+    device.touch()
+    link.symlink_to(device)
+    found[:] = [SerialDevice(str(device))]
+    board_list.run(BoardSettings(port=str(link)), as_json=True)
+    (only,) = json.loads(capsys.readouterr().out)
+    assert only["configured"] is True
+
+
+def test_no_port_is_told_with_what_to_do(
+    found: list[SerialDevice], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found.clear()
+    board_list.run(BoardSettings(), as_json=False)
+    assert "plug a board in" in capsys.readouterr().out

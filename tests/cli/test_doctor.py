@@ -1,0 +1,79 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.cli import doctor, exits
+from agent.cli.main import main
+from agent.health import visit
+from agent.health.base import Finding, Patient
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("BARNACLE_MODEL_DIR", str(tmp_path / "model"))
+    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
+    # A board that happens to be plugged in is not examined by a test
+    monkeypatch.setattr("agent.link.discovery.UDEV_NAME", "barnacle-none")
+    monkeypatch.setattr("agent.link.discovery._USB_SERIAL", ())
+    monkeypatch.setattr(visit, "_ABSENT_TIMEOUT_S", 0.1)
+
+
+def with_finding(monkeypatch: pytest.MonkeyPatch, finding: Finding) -> None:
+    async def check(_: Patient) -> Finding:
+        return finding
+
+    monkeypatch.setattr(doctor, "CHECKS", {"thing": check})
+
+
+def test_every_check_has_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor"])
+    names = [line.split()[1] for line in capsys.readouterr().out.splitlines()]
+    assert names == list(doctor.CHECKS)
+
+
+def test_a_device_without_board_and_model_works(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == exits.OK
+    levels = {name: found["level"] for name, found in json.loads(capsys.readouterr().out).items()}
+    assert levels["board"] == levels["embeddings"] == "warning"
+    assert levels["config"] == levels["state"] == levels["provider"] == "ok"
+
+
+def test_a_refused_configuration_is_one_finding_among_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "b.toml"
+    config.write_text("[board]\nbdua = 1\n")
+    assert main(["doctor", "--json", "--config", str(config)]) == exits.FAILED
+    found = json.loads(capsys.readouterr().out)
+    assert "did you mean `baud`?" in found["config"]["sentence"]
+    assert found["state"]["level"] == "ok"
+
+
+def test_a_missing_key_is_failed_and_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "b.toml"
+    config.write_text('[provider]\nkind = "openai"\n')
+    assert main(["doctor", "--json", "--config", str(config)]) == exits.FAILED
+    found = json.loads(capsys.readouterr().out)["provider"]
+    assert found["level"] == "failed"
+    assert "OPENAI_API_KEY" in found["sentence"]
+
+
+def test_a_warning_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_finding(monkeypatch, Finding.warning("make \x1b[31mroom"))
+    assert main(["doctor"]) == exits.OK
+    assert capsys.readouterr().out == "warning  thing       make [31mroom\n"
+
+
+def test_a_failure_is_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_finding(monkeypatch, Finding.failed("no room"))
+    assert main(["doctor"]) == exits.FAILED
+    assert capsys.readouterr().out == "FAILED   thing       no room\n"

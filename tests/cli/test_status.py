@@ -1,0 +1,72 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from agent.cli import exits
+from agent.cli.main import main
+from agent.health.status import BoardReport, ChannelReport, Status, own_start_ticks, write_status
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def of_this_program(**said: object) -> Status:
+    return Status(
+        pid=os.getpid(),
+        start_ticks=said.pop("start_ticks", own_start_ticks()),
+        since_s=1_800_000_000.0,
+        provider="offline",
+        board=BoardReport("ready", "/dev/ttyACM0", "blackpill", "0.1.0"),
+        channels=(ChannelReport("terminal"), ChannelReport("telegram", "no network")),
+        last_error="the \x1b[31mmodel was away",
+        last_error_at_s=1_800_000_001.0,
+    )
+
+
+def test_no_agent_is_said_with_the_way_to_one(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status"]) == exits.OK
+    said = capsys.readouterr().out
+    assert "not running" in said
+    assert str(state) in said
+    assert not state.exists()
+
+
+def test_a_running_agent_is_told(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_status(state / "status.json", of_this_program())
+    assert main(["status"]) == exits.OK
+    said = capsys.readouterr().out
+    assert f"pid {os.getpid()}" in said
+    assert "telegram: no network" in said
+    assert "blackpill on /dev/ttyACM0" in said
+    assert "\x1b" not in said
+
+
+def test_an_agent_that_died_is_not_running(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_status(state / "status.json", of_this_program(start_ticks=1))
+    main(["status"])
+    assert "not running" in capsys.readouterr().out
+
+
+def test_a_program_gets_all_of_it(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_status(state / "status.json", of_this_program())
+    main(["status", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert said["running"] is True
+    assert said["agent"]["board"]["state"] == "ready"
+    assert said["agent"]["last_error"] == "the \x1b[31mmodel was away"
+
+
+def test_a_damaged_report_is_no_agent(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state.mkdir()
+    (state / "status.json").write_text('{"pid": [')
+    assert main(["status", "--json"]) == exits.OK
+    assert json.loads(capsys.readouterr().out)["agent"] is None
