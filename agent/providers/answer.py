@@ -52,6 +52,7 @@ class Answer:
         self._stop: Stop | None = None
         self._usage = Usage()
         self._is_whole = False
+        self._is_refused = False
         self._size_bytes = 0
 
     @property
@@ -84,15 +85,15 @@ class Answer:
         self._refuse_cut_calls(max_tokens)
         calls = tuple(self._named_calls())
         text = "".join(self._texts)
-        stop = self._stop or Stop.END
+        stop = Stop.REFUSED if self._is_refused else self._stop or Stop.END
         if stop is Stop.LENGTH and not text and not calls:
             raise ProviderRefused(
                 f"the model used up all {max_tokens} tokens before it said anything: "
                 "set provider.max_tokens higher"
             )
-        return ChatResponse(
-            text, calls, Stop.TOOLS if calls and stop is Stop.END else stop, self._usage
-        )
+        if stop is Stop.END and calls:
+            stop = Stop.TOOLS
+        return ChatResponse(text, calls, stop, self._usage)
 
     def place(self) -> str:
         """Where an answer that goes no further broke off, as the end of a sentence."""
@@ -108,8 +109,7 @@ class Answer:
         part = choice.delta or choice.message
         if part is None:
             return ""
-        if part.refusal:
-            self._stop = Stop.REFUSED
+        self._is_refused = self._is_refused or bool(part.refusal)
         for call in part.tool_calls or ():
             self._add_call(call)
         self._count(part.text)

@@ -66,12 +66,14 @@ class SseParser:
             return
         name, _, value = line.partition(b":")
         if name == b"data":
-            self._hold(self._data, value.removeprefix(b" "))
+            # With its line end: an event of nothing but empty lines has a size too
+            self._hold(self._data, value.removeprefix(b" ") + b"\n")
 
     def _end_event(self, events: list[str]) -> None:
         if self._data:
-            events.append(b"\n".join(self._data).decode(errors="replace"))
-            self._held_bytes -= sum(map(len, self._data))
+            data = b"".join(self._data)
+            self._held_bytes -= len(data)
+            events.append(data[:-1].decode(errors="replace"))
             self._data.clear()
 
     def _hold(self, pieces: list[bytes], piece: bytes) -> None:

@@ -1,0 +1,229 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ProviderRefused, TransientProviderError
+from agent.messages import ToolCall
+from agent.providers.answer import MAX_ANSWER_BYTES, MAX_CALLS, Answer
+from agent.providers.base import ChatResponse, Stop, Usage
+from agent.providers.wire import (
+    CallPart,
+    Choice,
+    Chunk,
+    FunctionPart,
+    Message,
+    TextPart,
+    TokenCount,
+)
+
+MAX_TOKENS = 100
+
+
+def said(text: str | None = None, *calls: CallPart, finish: str | None = None) -> Chunk:
+    return Chunk([Choice(0, Message(text, tool_calls=[*calls] or None), finish_reason=finish)])
+
+
+def part(
+    index: int | None, name: str | None, arguments: str | dict[str, object], call_id: str | None
+) -> CallPart:
+    return CallPart(index, call_id, FunctionPart(name, arguments))
+
+
+def answer_of(*chunks: Chunk) -> ChatResponse:
+    answer = Answer()
+    for chunk in chunks:
+        answer.add(chunk)
+    return answer.response(MAX_TOKENS)
+
+
+def calls_of(*parts: CallPart) -> tuple[ToolCall, ...]:
+    return answer_of(*(said(None, one) for one in parts), said(finish="tool_calls")).tool_calls
+
+
+def test_text_is_handed_on_and_kept() -> None:
+    answer = Answer()
+    shown = [
+        answer.add(chunk)
+        for chunk in (said("Hel"), said(None), said("lo"), said("", finish="stop"))
+    ]
+    assert shown == ["Hel", "", "lo", ""]
+    assert answer.response(MAX_TOKENS) == ChatResponse("Hello", (), Stop.END)
+
+
+def test_token_count_comes_from_the_last_chunk_and_is_never_negative() -> None:
+    counted = Chunk([], TokenCount(12, 3))
+    assert answer_of(said("x", finish="stop"), counted).usage == Usage(12, 3)
+    assert answer_of(said("x", finish="stop"), Chunk(None, TokenCount(-1))).usage == Usage()
+
+
+def test_calls_are_assembled_by_index_though_their_pieces_are_mixed() -> None:
+    calls = calls_of(
+        part(0, "first", "", "a"),
+        part(1, "second", "", "b"),
+        part(1, None, '{"y":', None),
+        part(0, None, '{"x":1', None),
+        part(1, None, "2}", None),
+        part(0, None, "}", None),
+    )
+    assert calls == (ToolCall("a", "first", '{"x":1}'), ToolCall("b", "second", '{"y":2}'))
+
+
+def test_services_that_number_no_call() -> None:
+    calls = calls_of(part(None, "first", "{}", "a"), part(None, "second", "{}", "b"))
+    assert [call.name for call in calls] == ["first", "second"]
+    nameless = calls_of(part(None, "same", "{}", None), part(None, "same", "{}", None))
+    assert [call.name for call in nameless] == ["same", "same"]
+
+
+def test_services_that_number_all_calls_alike() -> None:
+    calls = calls_of(
+        part(0, "first", "{", "a"), part(0, None, "}", None), part(0, "second", "{}", "b")
+    )
+    assert calls == (ToolCall("a", "first", "{}"), ToolCall("b", "second", "{}"))
+
+
+def test_services_that_repeat_name_and_id_in_every_piece() -> None:
+    assert calls_of(part(0, "one", "{", "a"), part(0, "one", "}", "a")) == (
+        ToolCall("a", "one", "{}"),
+    )
+    # The id may also come late
+    assert calls_of(part(0, "one", "{", None), part(0, "one", "}", "a")) == (
+        ToolCall("a", "one", "{}"),
+    )
+
+
+def test_services_that_send_arguments_as_an_object() -> None:
+    (call,) = calls_of(part(0, "one", {"pin": "灯"}, "a"))
+    assert call.arguments_json == '{"pin":"灯"}'
+
+
+def test_calls_without_usable_ids_get_their_own() -> None:
+    calls = calls_of(
+        part(0, "a", "{}", "0"),
+        part(1, "b", "{}", "0"),
+        part(2, "c", "{}", None),
+        part(3, "d", "{}", "two words"),
+        part(4, "e", "{}", "x" * 500),
+    )
+    ids = [call.call_id for call in calls]
+    assert ids[0] == "0"
+    assert len(set(ids)) == 5
+    assert all(call_id.startswith("call_") for call_id in ids[1:])
+
+
+def test_names_are_made_such_that_every_service_takes_them_back() -> None:
+    calls = calls_of(
+        part(0, "board.gpio/write\x00", "{}", "a"),
+        part(1, "n" * 500, "{}", "b"),
+        CallPart(2, "c", None),
+    )
+    assert [call.name for call in calls] == ["board_gpio_write_", "n" * 64, "unnamed"]
+
+
+def test_wrong_arguments_are_the_tools_to_refuse() -> None:
+    assert calls_of(part(0, "one", "{not json", "a"))[0].arguments_json == "{not json"
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop"),
+    [
+        ("stop", Stop.END),
+        ("eos", Stop.END),
+        ("length", Stop.LENGTH),
+        ("content_filter", Stop.REFUSED),
+        ("tool_calls", Stop.TOOLS),
+        ("function_call", Stop.TOOLS),
+    ],
+)
+def test_reasons_for_stopping(finish: str, stop: Stop) -> None:
+    assert answer_of(said("x", finish=finish)).stop is stop
+
+
+def test_calls_are_a_reason_of_their_own() -> None:
+    assert answer_of(said(None, part(0, "a", "{}", "i"), finish="stop")).stop is Stop.TOOLS
+
+
+def test_a_refusal_is_told_as_text() -> None:
+    refusal = Chunk([Choice(0, Message(refusal="I cannot do that."))])
+    response = answer_of(refusal, said(finish="stop"))
+    assert (response.text, response.stop) == ("I cannot do that.", Stop.REFUSED)
+
+
+def test_a_call_without_the_end_of_the_answer_is_never_returned() -> None:
+    with pytest.raises(TransientProviderError, match="in the middle of the call to board_write"):
+        answer_of(said("Now "), said(None, part(0, "board_write", '{"a":1}', "x")))
+
+
+def test_text_without_the_end_of_the_answer_is_returned() -> None:
+    assert answer_of(said("Hello")).text == "Hello"
+
+
+def test_a_call_cut_by_the_token_limit_is_never_returned() -> None:
+    cut = part(0, "board_write", '{"pin":"le', "x")
+    with pytest.raises(ProviderRefused, match=r"cut after 100 tokens.*provider.max_tokens"):
+        answer_of(said(None, cut, finish="length"))
+    whole = part(0, "board_write", '{"pin":"led"}', "x")
+    assert answer_of(said(None, whole, finish="length")).stop is Stop.LENGTH
+
+
+def test_an_answer_with_no_room_for_words_names_the_setting() -> None:
+    with pytest.raises(ProviderRefused, match=r"provider\.max_tokens"):
+        answer_of(said("", finish="length"))
+    assert answer_of(said("Beginning", finish="length")).stop is Stop.LENGTH
+
+
+def test_only_the_first_of_several_answers_counts() -> None:
+    second = Choice(1, Message("other"), finish_reason="stop")
+    assert answer_of(Chunk([Choice(0, Message("mine")), second])).text == "mine"
+
+
+def test_a_whole_document_needs_no_reason_for_stopping() -> None:
+    message = Message("done", tool_calls=[part(None, "a", "{}", "i")])
+    response = answer_of(Chunk([Choice(message=message)]))
+    assert (response.text, len(response.tool_calls)) == ("done", 1)
+    assert answer_of(Chunk([Choice(message=Message([TextPart("x"), TextPart()]))])).text == "x"
+
+
+def test_choices_without_content_are_skipped() -> None:
+    assert answer_of(Chunk([Choice(0)]), said("x", finish="stop")).text == "x"
+
+
+def test_characters_cut_between_chunks_are_whole_when_shown() -> None:
+    answer = Answer()
+    shown = [answer.add(said(text)) for text in ("a\ud83d", "\ude00b", "\ud83d", "x", "\ud83d")]
+    assert shown == ["a", "😀b", "", "\ufffdx", ""]
+    assert answer.response(MAX_TOKENS).text == "a😀b\ufffdx"
+
+
+@given(st.lists(st.text(st.characters(categories=["Lu", "Cs", "So", "Nd"]), max_size=4)))
+def test_what_was_shown_joined_is_the_answer_and_can_be_stored(texts: list[str]) -> None:
+    answer = Answer()
+    shown = "".join(answer.add(said(text)) for text in texts)
+    text = answer.response(MAX_TOKENS).text
+    assert text == shown
+    text.encode()
+
+
+def test_too_many_calls_are_refused() -> None:
+    answer = Answer()
+    for number in range(MAX_CALLS):
+        answer.add(said(None, part(number, "a", "{}", f"i{number}")))
+    with pytest.raises(TransientProviderError, match="more than 64 tool calls"):
+        answer.add(said(None, part(MAX_CALLS, "a", "{}", "last")))
+
+
+@pytest.mark.parametrize(
+    "chunk", [said("x" * 1000), said(None, part(0, "a", "y" * 1000, "i")), said("灯" * 1000)]
+)
+def test_an_answer_without_end_is_refused(chunk: Chunk) -> None:
+    with pytest.raises(TransientProviderError, match="longer than 1024 KB"):
+        answer_of(*[chunk] * (MAX_ANSWER_BYTES // 1000 + 2))
+
+
+def test_the_place_of_a_break_is_told() -> None:
+    answer = Answer()
+    assert answer.place() == ""
+    answer.add(said("x"))
+    assert answer.place() == ", in the middle of the answer"
+    answer.add(said(None, CallPart(0, "i", None)))
+    assert answer.place() == ", in the middle of the call to a tool"

@@ -1,0 +1,171 @@
+import json
+
+import pytest
+
+from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
+from agent.providers.base import ChatRequest
+from agent.providers.dialect import OFFICIAL_HOST, Dialect, Sampling, encode
+
+SAMPLING = Sampling("some-model", 0.7, 4096)
+NO_ARGUMENTS = {"type": "object", "properties": {}}
+
+
+def body_of(request: ChatRequest, dialect: Dialect | None = None) -> dict[str, object]:
+    decoded = json.loads(encode(request, SAMPLING.of(request), dialect or Dialect()))
+    assert isinstance(decoded, dict)
+    return decoded
+
+
+def asked(*messages: ChatMessage, tools: tuple[ToolSpec, ...] = ()) -> ChatRequest:
+    return ChatRequest(messages or (ChatMessage.user("hi"),), tools)
+
+
+def spec(name: str) -> ToolSpec:
+    return ToolSpec(name, f"what {name} does", NO_ARGUMENTS, Effect.READ)
+
+
+def test_a_plain_request() -> None:
+    assert body_of(asked(ChatMessage.system("be brief"), ChatMessage.user("hi"))) == {
+        "model": "some-model",
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "hi"},
+        ],
+        "max_tokens": 4096,
+        "temperature": 0.7,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_what_a_request_says_itself_wins() -> None:
+    request = ChatRequest((ChatMessage.user("hi"),), (), "other", 0.0, 7)
+    body = body_of(request)
+    assert (body["model"], body["temperature"], body["max_tokens"]) == ("other", 0.0, 7)
+
+
+def test_tools_are_sorted_so_that_the_beginning_of_a_request_stays_the_same() -> None:
+    one = encode(asked(tools=(spec("b"), spec("a"))), SAMPLING, Dialect())
+    other = encode(asked(tools=(spec("a"), spec("b"))), SAMPLING, Dialect())
+    assert one == other
+    assert body_of(asked(tools=(spec("a"),)))["tools"] == [
+        {
+            "type": "function",
+            "function": {"name": "a", "description": "what a does", "parameters": NO_ARGUMENTS},
+        }
+    ]
+
+
+def test_every_turn_of_the_conversation_is_sent_with_its_calls_and_results() -> None:
+    call = ToolCall("call_1", "board_adc_read", '{"pin":"a0"}')
+    body = body_of(
+        asked(
+            ChatMessage.user("light?"),
+            ChatMessage.assistant("", (call,)),
+            ChatMessage.tool(call, '{"value":1}'),
+            ChatMessage.assistant("1 V"),
+            ChatMessage.user("thanks"),
+        )
+    )
+    function = {"name": "board_adc_read", "arguments": '{"pin":"a0"}'}
+    assert body["messages"] == [
+        {"role": "user", "content": "light?"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "content": '{"value":1}', "tool_call_id": "call_1"},
+        {"role": "assistant", "content": "1 V"},
+        {"role": "user", "content": "thanks"},
+    ]
+
+
+@pytest.mark.parametrize("written", ["", "{broken", "[1]", '"text"', "[" * 100])
+def test_broken_arguments_of_the_past_do_not_break_the_conversation(written: str) -> None:
+    call = ToolCall("call_1", "a", written)
+    (message,) = json.loads(encode(asked(ChatMessage.assistant("", (call,))), SAMPLING, Dialect()))[
+        "messages"
+    ]
+    assert message["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+def test_a_lone_half_of_a_character_costs_only_itself() -> None:
+    assert body_of(asked(ChatMessage.user("a\ud83db")))["messages"] == [
+        {"role": "user", "content": "a?b"}
+    ]
+
+
+def test_each_parameter_in_the_other_dialect() -> None:
+    dialect = Dialect(
+        "max_completion_tokens", takes_temperature=False, effort="none", takes_stream_options=False
+    )
+    body = body_of(asked(tools=(spec("a"),)), dialect)
+    assert body["max_completion_tokens"] == 4096
+    assert body["reasoning_effort"] == "none"
+    assert not {"max_tokens", "temperature", "stream_options"} & set(body)
+
+
+def test_without_tools_the_effort_is_the_models_own() -> None:
+    assert "reasoning_effort" not in body_of(asked(), Dialect(effort="none"))
+
+
+def test_the_official_service_is_asked_with_the_newer_name() -> None:
+    assert Dialect.of_host(OFFICIAL_HOST).tokens_key == "max_completion_tokens"
+    assert Dialect.of_host("127.0.0.1:8080").tokens_key == "max_tokens"
+
+
+@pytest.mark.parametrize(
+    ("before", "complaint", "after"),
+    [
+        (
+            Dialect(),
+            (
+                "Unsupported parameter: 'max_tokens' is not supported with this model. "
+                "Use 'max_completion_tokens' instead. max_tokens"
+            ),
+            Dialect("max_completion_tokens"),
+        ),
+        (
+            Dialect("max_completion_tokens"),
+            "Unrecognized request argument supplied: max_completion_tokens",
+            Dialect("max_tokens"),
+        ),
+        (
+            Dialect(),
+            (
+                "Unsupported value: 'temperature' does not support 0.7 with this model. "
+                "Only the default (1) value is supported."
+            ),
+            Dialect(takes_temperature=False),
+        ),
+        (
+            Dialect(),
+            (
+                "Function tools with reasoning_effort are not supported for gpt-5.6-luna in "
+                "/v1/chat/completions. To use function tools, use /v1/responses or set "
+                "reasoning_effort to 'none'."
+            ),
+            Dialect(effort="none"),
+        ),
+        (
+            Dialect(),
+            (
+                "[{'type': 'extra_forbidden', 'loc': ['body', 'stream_options'], "
+                "'msg': 'Extra inputs are not permitted'}]"
+            ),
+            Dialect(takes_stream_options=False),
+        ),
+        (Dialect(), "max_tokens is too large: 100000. This model supports at most 4096", None),
+        (Dialect(), "This model's maximum context length is 8192 tokens", None),
+        (Dialect(), "Unsupported parameter: 'seed'", None),
+        (Dialect(effort="none"), "reasoning_effort does not support 'none'", None),
+        (Dialect(takes_temperature=False), "temperature is not supported", None),
+        (Dialect(takes_stream_options=False), "stream_options is not supported", None),
+        (Dialect(), "", None),
+    ],
+)
+def test_what_is_learned_from_a_refusal(
+    before: Dialect, complaint: str, after: Dialect | None
+) -> None:
+    assert before.after_refusal(complaint) == after

@@ -1,0 +1,203 @@
+import json
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.config import Secret
+from agent.errors import ProviderError, ProviderRefused, TransientProviderError
+from agent.providers import failures, wire
+from agent.providers.failures import Refusal, Service, explain, explain_event, retry_after_s
+from agent.security.redact import Redactor
+
+KEY = "canary-key-1234567890"
+SERVICE = Service(
+    "https://api.example.org/v1",
+    "api.example.org",
+    "some-model",
+    "OPENAI_API_KEY",
+    Redactor([Secret(KEY)]),
+)
+KEYLESS = Service("http://127.0.0.1:8080/v1", "127.0.0.1:8080", "some-model", "", Redactor())
+
+
+def error(message: str = "", **details: object) -> str:
+    return json.dumps({"error": {"message": message, **details}})
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind", "said"),
+    [
+        (401, error("Incorrect API key"), ProviderRefused, "refused the key from OPENAI_API_KEY"),
+        (403, error("Country not supported"), ProviderRefused, "put a valid one into provider"),
+        (404, error("The model `x` does not exist"), ProviderRefused, "change provider.model"),
+        (404, error("some-model?"), ProviderRefused, "has no model some-model for you"),
+        (404, "<html>nginx</html>", ProviderRefused, "nothing at https://api.example.org/v1 (404)"),
+        (404, error("no such route"), ProviderRefused, "change provider.base_url"),
+        (402, error("Insufficient Balance"), ProviderRefused, "no quota left"),
+        (400, error("bad request"), ProviderRefused, "refused the request (400: bad request)"),
+        (413, "", ProviderRefused, "refused the request (413)"),
+        (429, error("Rate limit reached"), TransientProviderError, "cannot answer now (429"),
+        (408, "", TransientProviderError, "cannot answer now (408)"),
+        (500, error("oops"), TransientProviderError, "cannot answer now (500: oops)"),
+        (503, "<html>took 412 ms</html>", TransientProviderError, "cannot answer now (503)"),
+        (529, error("Overloaded"), TransientProviderError, "529"),
+        (302, "", TransientProviderError, "sign-in page"),
+        (511, "<html>", TransientProviderError, "cannot answer now (511)"),
+    ],
+)
+def test_a_status_is_told_by_what_to_do_next(
+    status: int, body: str, kind: type[ProviderError], said: str
+) -> None:
+    found = explain(SERVICE, Refusal(status, body))
+    assert type(found) is kind
+    assert said in str(found)
+
+
+def test_without_a_key_the_place_for_one_is_named() -> None:
+    found = explain(KEYLESS, Refusal(401))
+    assert "wants a key (401): put a valid one into provider.api_key" in str(found)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        error("You exceeded your current quota", type="insufficient_quota", code=None),
+        error("x", code="insufficient_quota"),
+        error("x", code=1113),
+        error("Your credit balance is too low to access the API"),
+        error("Insufficient balance"),
+        json.dumps({"message": "out of credits"}),
+        error("Your plan does not include this model"),
+    ],
+)
+def test_out_of_quota_is_final(body: str) -> None:
+    assert isinstance(explain(SERVICE, Refusal(429, body)), ProviderRefused)
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Refusal(429, error("You exceeded your current quota"), "30"),
+        Refusal(429, error("You exceeded your current quota. Please retry in 31s.")),
+        Refusal(429, error("You exceeded your current quota", details=[{"retryDelay": "31s"}])),
+        Refusal(429, error("generate rate is limited, see your plan")),
+        Refusal(500, error("quota exhausted")),
+    ],
+)
+def test_a_limit_that_passes_is_not_final(refusal: Refusal) -> None:
+    assert isinstance(explain(SERVICE, refusal), TransientProviderError)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('{"error": {"message": "m"}}', "m"),
+        ('{"error": "m"}', "m"),
+        ('{"message": "m"}', "m"),
+        ('{"detail": "m"}', "m"),
+        ('{"detail": {"message": "m"}}', "m"),
+        ('[{"error": {"message": "m"}}]', "m"),
+        ("m", "m"),
+        ('{"detail": [{"msg": "m"}]}', "[{'msg': 'm'}]"),
+        ("[]", "[]"),
+        ("null", ""),
+        ('"m"', "m"),
+        ("{}", ""),
+        ("<html>m</html>", ""),
+        ("  <!doctype html>", ""),
+        ("[" * 100, "[" * 100),
+    ],
+)
+def test_error_bodies_of_every_shape(body: str, message: str) -> None:
+    assert explain(SERVICE, Refusal(400, body)).args == (
+        f"api.example.org refused the request (400{': ' if message else ''}{message})",
+    )
+
+
+def test_a_service_that_echoes_the_key_does_not_show_it() -> None:
+    for body in (error(f"bad key {KEY}"), f"bad key {KEY}", error(f"Bearer {KEY}")):
+        for status in (400, 401, 404, 429, 500):
+            found = explain(SERVICE, Refusal(status, body))
+            assert KEY not in str(found)
+            assert "***" in str(found)
+
+
+def test_what_a_service_says_is_cleaned_and_short() -> None:
+    hostile = "\x1b[2Jred\x07\n\u202egnp\u2028" + "x" * 10_000
+    text = str(explain(SERVICE, Refusal(400, error(hostile))))
+    assert text.isprintable()
+    assert len(text) < 600
+
+
+@given(st.integers(300, 599), st.text(max_size=200), st.text(max_size=40))
+def test_no_answer_of_a_service_breaks_the_explanation(
+    status: int, body: str, retry_after: str
+) -> None:
+    found = explain(SERVICE, Refusal(status, body, retry_after))
+    assert str(found).startswith(("api.example.org ", "the account at", "there is nothing at"))
+
+
+@pytest.mark.parametrize(
+    ("chunk", "kind", "said"),
+    [
+        (
+            '{"error": {"code": 502, "message": "Provider returned error"}}',
+            TransientProviderError,
+            "502",
+        ),
+        ('{"error": {"code": 429, "message": "slow down"}}', TransientProviderError, "429"),
+        ('{"error": {"code": "401", "message": "no"}}', ProviderRefused, "refused the key"),
+        ('{"error": {"code": "insufficient_quota"}}', ProviderRefused, "no quota left"),
+        ('{"error": {"code": "server_error", "message": "oops"}}', TransientProviderError, "oops"),
+        ('{"error": "overloaded"}', TransientProviderError, "overloaded"),
+        ('{"error": 7}', TransientProviderError, "7"),
+        ('{"object": "error", "message": "too long"}', TransientProviderError, "too long"),
+    ],
+)
+def test_an_error_in_the_middle_of_a_stream(
+    chunk: str, kind: type[ProviderError], said: str
+) -> None:
+    found = explain_event(SERVICE, wire.decode(chunk, wire.Chunk))
+    assert type(found) is kind
+    assert said in str(found)
+
+
+NOW_S = 1_795_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("header", "wait_s"),
+    [
+        ("", None),
+        ("0", 0.0),
+        ("2", 2.0),
+        ("1.5", 1.5),
+        (" 7 ", 7.0),
+        ("1000000000", 120.0),
+        ("-3", None),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        (formatdate(NOW_S + 30, usegmt=True), 30.0),
+        (formatdate(NOW_S + 9000, usegmt=True), 120.0),
+        (formatdate(NOW_S - 30, usegmt=True), None),
+        ("Fri, 99 Nov 2026 19:26:39 GMT", None),
+    ],
+)
+def test_retry_after_in_both_its_forms(header: str, wait_s: float | None) -> None:
+    assert retry_after_s(header, NOW_S) == wait_s
+
+
+def test_the_wait_travels_with_the_error() -> None:
+    found = explain(SERVICE, Refusal(429, "", "17"))
+    assert isinstance(found, TransientProviderError)
+    assert found.retry_after_s == 17.0
+    without = explain(SERVICE, Refusal(503))
+    assert isinstance(without, TransientProviderError)
+    assert without.retry_after_s is None
+
+
+def test_the_named_parameter_is_the_services_words_and_param() -> None:
+    assert failures.named_parameter(error("not so", param="temperature")) == "not so temperature"
