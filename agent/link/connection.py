@@ -13,10 +13,10 @@ from agent.clock import Clock
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link.frame import CODES, OK
 from agent.link.greeting import Greeting
-from agent.link.label import safe_label
 from agent.link.port import Port
 from agent.link.session import Answer, Request, Session, SessionState
 from agent.link.window import Outgoing
+from agent.printable import printable_line
 
 # More callers at once than this are refused, so that nothing piles up before a slow board
 MAX_PENDING_CALLS = 32
@@ -177,4 +177,6 @@ def _result_of(answer: Answer) -> bytes:
     if answer.code == OK:
         return answer.payload
     name = CODES[answer.code] if answer.code < len(CODES) else f"code_{answer.code}"
-    raise CallRefused(name, safe_label(answer.payload.decode(errors="replace"), MAX_DETAIL_CHARS))
+    raise CallRefused(
+        name, printable_line(answer.payload.decode(errors="replace"), MAX_DETAIL_CHARS)
+    )

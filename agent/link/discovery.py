@@ -9,7 +9,7 @@ from agent.link.port import Port, open_port
 from agent.link.settings import BoardSettings
 
 # Given by our udev rule, so that it is the same whatever else is plugged in
-UDEV_PORT = "/dev/barnacle-board"
+UDEV_NAME = "barnacle-board"
 # USB vendors of boards that run MicroPython: its own ids, and ST's debug probes and ports.
 # Only these are written to: a stranger's printer must not be greeted.
 _VENDORS = frozenset({0xF055, 0x0483})
@@ -48,13 +48,11 @@ class SerialPorts:
         self._tried = 0
 
     async def find(self) -> str | None:
-        for fixed in (self._settings.port, UDEV_PORT):
-            if fixed:
-                if self.identity(fixed):
-                    return fixed
-                if self._settings.port:
-                    return None
-        return await self._discover()
+        configured = self._settings.port
+        fixed = configured or str(self._devices / UDEV_NAME)
+        if self.identity(fixed):
+            return fixed
+        return None if configured else await self._discover()
 
     def identity(self, path: str) -> PortIdentity | None:
         try:

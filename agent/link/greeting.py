@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agent.link.base import BoardIdentity
 from agent.link.frame import HELLO_ACK_FORMAT, HELLO_FORMAT, PROTOCOL_VERSION
-from agent.link.label import safe_label
+from agent.printable import printable_line
 
 MIN_PROTOCOL = PROTOCOL_VERSION
 MAX_PROTOCOL = PROTOCOL_VERSION
@@ -54,7 +54,7 @@ def read_greeting(payload: bytes) -> Greeting | None:
     manifest_hash, _configuration_hash, unique_id, name_bytes = rest
     name = payload[fixed : fixed + name_bytes].decode(errors="replace")
     identity = BoardIdentity(
-        board=safe_label(name, MAX_BOARD_NAME_CHARS),
+        board=printable_line(name, MAX_BOARD_NAME_CHARS),
         unique_id=unique_id.hex(),
         firmware=f"{major}.{minor}.{patch}",
         build=build,

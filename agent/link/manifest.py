@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from agent.errors import WrongDevice
-from agent.link.label import safe_label
+from agent.printable import printable_line
 
 MANIFEST_VERSION = 1
 # Ids below this one belong to the link itself
@@ -137,7 +137,7 @@ def read_manifest(raw: bytes) -> Manifest:
     methods = _distinct(_entries(envelope.methods, Method, _clean_method), lambda one: one.id)
     return Manifest(
         manifest=MANIFEST_VERSION,
-        board=safe_label(envelope.board, MAX_NAME_CHARS),
+        board=printable_line(envelope.board, MAX_NAME_CHARS),
         methods=methods[:MAX_METHODS],
         pins=pins[:MAX_PINS],
     )
@@ -155,7 +155,7 @@ def _entries(raws: Iterable[msgspec.Raw], kind: type[T], clean: Callable[[T], T]
         try:
             yield clean(msgspec.json.decode(raw, type=kind))
         except (msgspec.DecodeError, UnicodeError, _Unfit) as err:
-            reason = safe_label(str(err), MAX_ABOUT_CHARS)
+            reason = printable_line(str(err), MAX_ABOUT_CHARS)
             _log.warning("the board's %s is left out: %s", kind.__name__.lower(), reason)
 
 
@@ -176,7 +176,7 @@ def _clean_pin(pin: Pin) -> Pin:
         raise _Unfit(f"pin {pin.name} has index {pin.index}")
     return msgspec.structs.replace(
         pin,
-        pin=safe_label(pin.pin, MAX_NAME_CHARS),
+        pin=printable_line(pin.pin, MAX_NAME_CHARS),
         aliases=_labels(pin.aliases, MAX_ALIASES),
         can=_labels(pin.can, MAX_ALIASES),
     )
@@ -190,7 +190,7 @@ def _clean_method(method: Method) -> Method:
         raise _Unfit(f"method {method.name} has too many fields")
     return msgspec.structs.replace(
         method,
-        about=safe_label(method.about, MAX_ABOUT_CHARS),
+        about=printable_line(method.about, MAX_ABOUT_CHARS),
         arguments=_clean_fields(method.arguments),
         result=_clean_fields(method.result),
         # What a newer board calls otherwise is treated as the worst we know
@@ -214,14 +214,14 @@ def _clean_field(field: Field) -> Field:
     _require_range(field)
     return msgspec.structs.replace(
         field,
-        pins=safe_label(field.pins, MAX_NAME_CHARS),
+        pins=printable_line(field.pins, MAX_NAME_CHARS),
         choices=_clean_choices(field),
-        unit=safe_label(field.unit, MAX_UNIT_CHARS),
+        unit=printable_line(field.unit, MAX_UNIT_CHARS),
     )
 
 
 def _clean_choices(field: Field) -> tuple[str, ...]:
-    choices = tuple(safe_label(choice, MAX_NAME_CHARS) for choice in field.choices)
+    choices = tuple(printable_line(choice, MAX_NAME_CHARS).strip() for choice in field.choices)
     if len(choices) > MAX_CHOICES or len(set(choices)) < len(choices) or "" in choices:
         raise _Unfit(f"field {field.name} has choices that cannot be told apart")
     return choices
@@ -237,9 +237,9 @@ def _require_range(field: Field) -> None:
 
 def _require_name(name: str) -> None:
     if not _NAME.fullmatch(name):
-        raise _Unfit(f"{safe_label(name, MAX_NAME_CHARS)!r} is not a name")
+        raise _Unfit(f"{printable_line(name, MAX_NAME_CHARS)!r} is not a name")
 
 
 def _labels(texts: tuple[str, ...], limit: int) -> tuple[str, ...]:
-    labels = (safe_label(text, MAX_NAME_CHARS) for text in texts[:limit])
+    labels = (printable_line(text, MAX_NAME_CHARS).strip() for text in texts[:limit])
     return tuple(label for label in labels if label)

@@ -118,7 +118,8 @@ class ScriptedBoard:
         self._start_session(0)
 
     def emit(self, kind: int, payload: bytes = b"", sequence: int = 0) -> None:
-        frame = Frame(kind, sequence, self._expected, 64, payload)
+        credit = min(255, self.window_bytes // wire.CREDIT_UNIT_BYTES)
+        frame = Frame(kind, sequence, self._expected, credit, payload)
         self._send(encode(frame, self.nonce))
 
     def emit_sequenced(self, kind: int, payload: bytes) -> None:

@@ -7,14 +7,8 @@ import pytest
 import serial.tools.list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
-from agent.link import discovery
 from agent.link.discovery import SerialPorts
 from agent.link.settings import BoardSettings
-
-
-@pytest.fixture(autouse=True)
-def no_udev_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery, "UDEV_PORT", str(tmp_path / "barnacle-board"))
 
 
 @pytest.fixture

@@ -111,7 +111,7 @@ def test_the_first_of_two_with_one_name_or_number_counts() -> None:
 
 
 def test_texts_are_cleaned_and_capped() -> None:
-    hostile = "\x1b[2J\n" + "x" * 10_000
+    hostile = "\x1b[2J\n\u202e" + "x" * 10_000
     methods = [method(about=hostile, result=[field(unit=hostile)])]
     pins = [pin(aliases=[hostile, "", " \n"] + ["a"] * 100, can=[hostile], pin=hostile)]
     manifest = manifest_of(board=hostile, methods=methods, pins=pins)

@@ -5,7 +5,6 @@ import os
 import pty
 import subprocess
 import sys
-import termios
 import threading
 import tty
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -205,12 +204,12 @@ async def test_a_driver_that_never_closes_is_left(
 async def test_a_device_that_cannot_be_set_up_is_closed_again(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_handle: int, _when: int, _attributes: object) -> None:
-        raise termios.error(errno.EINVAL, "Invalid argument")
+    def refuse(_handle: int, _blocking: bool) -> None:  # noqa: FBT001 - as in os
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     before = _open_handles()
-    monkeypatch.setattr(module.termios, "tcsetattr", refuse)
-    with pytest.raises(LinkLost):
+    monkeypatch.setattr(os, "set_blocking", refuse)
+    with pytest.raises(LinkLost, match="Input/output error"):
         await open_port(terminal.path, 115_200)
     assert _open_handles() == before
 
@@ -242,6 +241,27 @@ async def test_an_unusual_failure_is_told_in_the_systems_words() -> None:
     assert listener.reasons == ["/dev/x failed: Bad file descriptor"]
     os.close(writing)
     await port.aclose()
+
+
+async def test_a_failure_while_reading_is_told_too() -> None:
+    reading, writing = os.pipe()
+    port, listener = SerialPort("/dev/x", BrokenDevice(writing)), Listener()
+    listener.start(port)
+    # The writing end of a pipe wakes its reader when the other end goes, and cannot be read
+    os.close(reading)
+    await until(lambda: listener.reasons)
+    assert listener.reasons == ["/dev/x failed: Bad file descriptor"]
+    await port.aclose()
+
+
+async def test_closing_right_after_a_failed_write_reports_nothing(terminal: Terminal) -> None:
+    port, listener = await open_port(terminal.path, 115_200), Listener()
+    listener.start(port)
+    terminal.hang_up()
+    port.write(b"nobody is there")
+    await port.aclose()
+    await asyncio.sleep(0)
+    assert listener.reasons == []
 
 
 async def test_a_wake_up_without_bytes_is_not_a_hang_up(terminal: Terminal) -> None:
