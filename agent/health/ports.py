@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.link.discovery import UDEV_NAME
 from agent.printable import printable_line
 
 # As much as a USB device may say of itself on the screen
 _MAX_LABEL_CHARS = 80
-_BY_ID = Path("/dev/serial/by-id")
-_UDEV = Path("/dev") / UDEV_NAME
+# Where udev makes names that stay: ours, and one for every serial device
+_DEVICES = Path("/dev")
+_STABLE_NAMES = ("barnacle-*", "serial/by-id/*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +46,5 @@ def _described(port: object) -> str:
 
 
 def _names_of(path: str) -> tuple[str, ...]:
-    links = [_UDEV, *sorted(_BY_ID.glob("*"))]
+    links = [link for pattern in _STABLE_NAMES for link in sorted(_DEVICES.glob(pattern))]
     return tuple(str(link) for link in links if link.exists() and link.samefile(path))

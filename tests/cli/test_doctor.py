@@ -16,7 +16,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BARNACLE_MODEL_DIR", str(tmp_path / "model"))
     monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
     # A board that happens to be plugged in is not examined by a test
-    monkeypatch.setattr("agent.link.discovery.UDEV_NAME", "barnacle-none")
+    monkeypatch.setattr("agent.link.discovery.UDEV_NAME", "barnacle-none", raising=False)
     monkeypatch.setattr("agent.link.discovery._USB_SERIAL", ())
     monkeypatch.setattr(visit, "_ABSENT_TIMEOUT_S", 0.1)
 

@@ -25,12 +25,16 @@ def test_ports_are_sorted_and_told_by_what_they_say(monkeypatch: pytest.MonkeyPa
 def test_a_port_is_known_by_the_links_that_lead_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    device, by_id = tmp_path / "ttyACM0", tmp_path / "by-id"
+    device, by_id = tmp_path / "ttyACM0", tmp_path / "serial" / "by-id"
     device.touch()
-    by_id.mkdir()
+    by_id.mkdir(parents=True)
+    (tmp_path / "barnacle-board").symlink_to(device)
     (by_id / "usb-board").symlink_to(device)
     (by_id / "usb-gone").symlink_to(tmp_path / "none")
     (by_id / "usb-other").symlink_to(os.devnull)
-    monkeypatch.setattr(ports, "_BY_ID", by_id)
+    monkeypatch.setattr(ports, "_DEVICES", tmp_path)
     monkeypatch.setattr(list_ports, "comports", lambda: [port(str(device))])
-    assert ports.serial_devices()[0].names == (str(by_id / "usb-board"),)
+    assert ports.serial_devices()[0].names == (
+        str(tmp_path / "barnacle-board"),
+        str(by_id / "usb-board"),
+    )
