@@ -7,6 +7,7 @@ from agent.settings import Paths, Settings
 
 
 def embedder_of(settings: Settings, paths: Paths) -> Embedder:
-    if settings.embeddings.provider == "none" or not paths.model_dir.is_dir():
+    """A missing model is the embedder's own to tell, at its first use."""
+    if settings.embeddings.provider == "none":
         return NoEmbedder()
     return OnnxEmbedder(paths.model_dir)
