@@ -69,6 +69,8 @@ def _limits(meta: msgspec.Meta) -> str:
         parts.append(f"of {meta.min_length or 0} to {meta.max_length} characters")
     elif meta.min_length:
         parts.append(f"of at least {meta.min_length} characters")
+    if meta.pattern:
+        parts.append(f"of the form {meta.pattern}")
     return " ".join(part for part in parts if part)
 
 

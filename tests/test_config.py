@@ -31,6 +31,7 @@ class Board(Section, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     url: Annotated[str, Meta(pattern="^https?://", description="an http or https URL")] = "http://x"
     key: Secret = Secret()
+    word: Annotated[str, Meta(pattern="^[a-z]+$")] = "a"
     label: Annotated[str, Meta(min_length=1, max_length=4)] | None = None
 
 
@@ -100,6 +101,10 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
             "b.toml: `board.names`: must be a list, each of it text in quotes, not [1]",
         ),
         ('[board]\nurl = "x"', 'b.toml: `board.url`: must be an http or https URL, not "x"'),
+        (
+            '[board]\nword = "A b"',
+            'b.toml: `board.word`: must be text in quotes of the form ^[a-z]+$, not "A b"',
+        ),
         (
             '[board]\nlabel = "abcde"',
             'b.toml: `board.label`: must be text in quotes of 1 to 4 characters, not "abcde"',
