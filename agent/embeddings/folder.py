@@ -1,0 +1,95 @@
+"""The folder of an embedding model: `model.onnx`, `tokenizer.json` and what they claim to be.
+
+`model.json` is optional; where it is there, the files must be the ones that it names.
+"""
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from agent.errors import EmbedderUnavailable
+
+MODEL_FILE = "model.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+DESCRIPTION_FILE = "model.json"
+_REMEDY = "run scripts/embedding-model to build it again"
+# Enough of a hash to tell any two models apart
+_ID_HASH_CHARS = 12
+
+
+class Description(msgspec.Struct, frozen=True):
+    """What `model.json` says; keys that are of no use here are for people."""
+
+    model_id: str
+    dimensions: int
+    # Of model.onnx and tokenizer.json
+    sha256: dict[str, str]
+
+
+class ModelFolder:
+    """A folder that should hold a model."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.model = path / MODEL_FILE
+        self.tokenizer = path / TOKENIZER_FILE
+
+    def description(self) -> Description | None:
+        """What the folder says of itself; None when it says nothing.
+
+        Raises:
+            EmbedderUnavailable: it says something that cannot be read.
+        """
+        try:
+            content = (self.path / DESCRIPTION_FILE).read_bytes()
+            return msgspec.json.decode(content, type=Description)
+        except FileNotFoundError:
+            return None
+        except (OSError, msgspec.DecodeError) as err:
+            raise self.damaged(f"{DESCRIPTION_FILE}: {err}") from err
+
+    def verified_id(self) -> str:
+        """Names the exact weights, after comparing the files with their description.
+
+        Raises:
+            EmbedderUnavailable: a file is missing, or is not the one that was built.
+        """
+        description = self.description()
+        try:
+            hashes = {path.name: _sha256(path) for path in (self.model, self.tokenizer)}
+        except FileNotFoundError as err:
+            raise EmbedderUnavailable(
+                f"no embedding model in {self.path}: {err.filename} is missing; {_REMEDY}"
+            ) from err
+        except OSError as err:
+            raise self.damaged(str(err)) from err
+        if description is None:
+            return f"{self.path.name}-{hashes[MODEL_FILE][:_ID_HASH_CHARS]}"
+        for name, digest in hashes.items():
+            if description.sha256.get(name) != digest:
+                raise self.damaged(f"{name} is not the file that {DESCRIPTION_FILE} names")
+        return description.model_id
+
+    def fingerprint(self) -> tuple[tuple[int, int], ...]:
+        """Changes when a file is replaced; cheap enough for every call."""
+        names = (MODEL_FILE, TOKENIZER_FILE, DESCRIPTION_FILE)
+        return tuple(_size_and_time(self.path / name) for name in names)
+
+    def damaged(self, reason: str) -> EmbedderUnavailable:
+        return EmbedderUnavailable(
+            f"the embedding model in {self.path} is damaged ({reason}); {_REMEDY}"
+        )
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (-1, -1)
+    return (status.st_size, status.st_mtime_ns)

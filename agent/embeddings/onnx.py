@@ -1,0 +1,96 @@
+"""Embeddings on this machine: an ONNX model, loaded in a thread on first use.
+
+A missing or damaged model is `EmbedderUnavailable` with its remedy at every call, and is tried
+again as soon as its files change. Importing this module loads no numpy and no runtime.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from agent.embeddings.folder import ModelFolder
+from agent.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from agent.embeddings.session import ModelSession, Vectors
+
+
+class OnnxEmbedder:
+    """Runs the model of a folder.
+
+    Args:
+        model_dir: holds `model.onnx` and `tokenizer.json`; need not exist.
+    """
+
+    def __init__(self, model_dir: Path) -> None:
+        self._folder = ModelFolder(model_dir)
+        self._session: ModelSession | None = None
+        self._failed: tuple[object, str] | None = None
+        self._closed = False
+        self._loading = Lock()
+        # One at a time: two runs would only share the same cores
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embed")
+
+    @property
+    def model_id(self) -> str:
+        return self._described()[0]
+
+    @property
+    def dimensions(self) -> int:
+        return self._described()[1]
+
+    async def embed(self, texts: Sequence[str]) -> "Vectors":
+        if self._closed:
+            raise EmbedderUnavailable("the embedding model was let go of")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._embed, list(texts))
+
+    async def aclose(self) -> None:
+        self._closed = True
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._session = None
+
+    def _embed(self, texts: list[str]) -> "Vectors":
+        return self._loaded().vectors(texts)
+
+    def _described(self) -> tuple[str, int]:
+        """Model id and dimensions, without loading where the folder tells them."""
+        try:
+            if self._session is None and (described := self._folder.description()) is not None:
+                return described.model_id, described.dimensions if self._is_there() else 0
+            session = self._loaded()
+        except EmbedderUnavailable:
+            return "", 0
+        return session.model_id, session.dimensions
+
+    def _is_there(self) -> bool:
+        return self._folder.model.exists() and self._folder.tokenizer.exists()
+
+    def _loaded(self) -> "ModelSession":
+        with self._loading:
+            if self._session is None:
+                self._session = self._load()
+            return self._session
+
+    def _load(self) -> "ModelSession":
+        fingerprint = self._folder.fingerprint()
+        if self._failed is not None and self._failed[0] == fingerprint:
+            raise EmbedderUnavailable(self._failed[1])
+        try:
+            return _new_session(self._folder)
+        except EmbedderUnavailable as err:
+            self._failed = (fingerprint, str(err))
+            raise
+
+
+def _new_session(folder: ModelFolder) -> "ModelSession":
+    try:
+        from agent.embeddings.session import ModelSession  # noqa: PLC0415 - 50 MB, on first use
+    except ImportError as err:
+        raise EmbedderUnavailable(
+            f"{err.name} is not installed: install barnacle with its extra 'embeddings'"
+        ) from err
+    return ModelSession(folder)
