@@ -1,5 +1,6 @@
 # What MicroPython freezes into a build of its own:
 #   make -C ports/stm32 BOARD=NUCLEO_F411RE FROZEN_MANIFEST=<this file>
-# boot.py, main.py, and board.py and description.py, which differ per board, stay in its file system.
+# boot.py and main.py stay in the file system, and so do board.py and description.py, which differ
+# from board to board.
 package("node")  # noqa: F821  - freezing defines package and module
 module("frame.py", base_path="../agent/link")  # noqa: F821  - as above

@@ -34,5 +34,5 @@ PINS = (
         "can": ("adc",),
     },
     {"name": "light", "pin": "PA2", "aliases": ("a1", "brightness"), "can": ("adc",)},
-    {"name": "d2", "pin": "PB10", "can": ("in", "out"), "floating": True},
+    {"name": "d2", "pin": "PB10", "can": ("in", "out"), "floating": True, "lease_ms": 400},
 )

@@ -89,6 +89,7 @@ def _start(
     near, far = pty.openpty()
     # The far end stays open here, or the near one reports a hang-up while nobody listens
     stack.callback(os.close, far)
+    terminal = os.ttyname(far)
     tty.setraw(far)
     os.set_blocking(near, False)
     orders, taken = socket.socketpair()
@@ -100,10 +101,10 @@ def _start(
         (folder / "world.json").write_text(world)
         boot_count = int(time.time())  # grows with every start, as a board's does
         record = setup.record or os.devnull
-        arguments = [near, record, boot_count, folder, setup.link or "", os.ttyname(far)]
+        arguments = [near, record, boot_count, folder, setup.link or "", terminal]
         process = subprocess.Popen(  # noqa: S603  - our own firmware in the person's interpreter
             [*command, "-X", f"heapsize={HEAP}", str(START), *map(str, arguments)],
-            stdin=taken,
+            stdin=taken.fileno(),
             stdout=subprocess.DEVNULL,
             pass_fds=(near,),
             env={**os.environ, "MICROPYPATH": f"{folder}:{START.parent}"},
@@ -112,10 +113,17 @@ def _start(
         stack.callback(_kill, process)
         os.close(near)
         taken.close()
-        # Its first words: by then it has read everything from the folder
-        if b"ready" not in control.answer(READY_LIMIT_S):
-            raise SimulationFailed("the firmware did not start")
-    return os.ttyname(far), process, control
+        # By its first words it has read everything from the folder
+        _judge(control.answer(READY_LIMIT_S))
+    return terminal, process, control
+
+
+def _judge(first_words: bytes) -> None:
+    said = json.loads(first_words or b"{}")
+    if "error" in said:
+        raise SimulationFailed(f"the world makes no sense: {said['error']}")
+    if "ready" not in said:
+        raise SimulationFailed("the firmware did not start")
 
 
 def _await_end(process: subprocess.Popen[bytes]) -> int:

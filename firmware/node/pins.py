@@ -5,7 +5,7 @@
 import machine
 from node.outputs import LEASE_DEFAULT_MS, Output, Outputs
 
-_PULLS = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "": None}
+_PULLS = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "": machine.Pin.PULL_NONE}
 _U16_FULL = 65535
 
 
@@ -18,10 +18,7 @@ class Pins:
         self._inputs = []
         self._inverted = []
         self._analog = []
-        outputs = []
-        for row in table:
-            self._add(row, outputs)
-        self.outputs = Outputs(tuple(outputs))
+        self.outputs = Outputs(tuple(self._add(row) for row in table))
 
     def can_read(self, index):
         return index < len(self._inputs) and self._inputs[index] is not None
@@ -47,15 +44,15 @@ class Pins:
     def millivolts(self, index):
         return self._analog[index].read_u16() * self._supply_mv // _U16_FULL
 
-    def _add(self, row, outputs):
+    def _add(self, row):
+        # Returns what drives the pin, None when it is no output
         can = row["can"]
         active_low = row.get("active_low", False)
         self._inverted.append(1 if active_low else 0)
         # An analog pin stays out of digital mode, which would load what it measures
-        self._analog.append(machine.ADC(machine.Pin(row["pin"])) if "adc" in can else None)
-        pin = None
-        if "in" in can or "out" in can:
-            pin = machine.Pin(row["pin"])
+        pin = machine.Pin(row["pin"])
+        self._analog.append(machine.ADC(pin) if "adc" in can else None)
+        self._inputs.append(pin if "in" in can else None)
         output = None
         if "out" in can:
             safe = row.get("safe", 0)
@@ -63,5 +60,4 @@ class Pins:
             output = Output(pin, active_low, safe, lease_ms, row.get("floating", False))
         if "in" in can and (output is None or not output.is_driven):
             pin.init(machine.Pin.IN, _PULLS[row.get("pull", "")])
-        self._inputs.append(pin if "in" in can else None)
-        outputs.append(output)
+        return output

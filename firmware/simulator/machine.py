@@ -17,10 +17,11 @@ _U16_FULL = 65535
 class Pin:
     IN = 0
     OUT = 1
+    PULL_NONE = 0
     PULL_UP = 1
     PULL_DOWN = 2
 
-    def __init__(self, name, mode=-1, pull=None):
+    def __init__(self, name, mode=-1, pull=PULL_NONE):
         self._name = name
         self._pull = pull
         self._level = 0
@@ -32,7 +33,7 @@ class Pin:
     def name(self):
         return self._name
 
-    def init(self, mode, pull=None, value=None):
+    def init(self, mode, pull=PULL_NONE, value=None):
         self._pull = pull
         if value is not None:
             self._level = value

@@ -6,6 +6,7 @@
 import json
 import sys
 
+import wires
 import world
 
 
@@ -14,7 +15,11 @@ def _text(name):
         return file.read()
 
 
-world.load(json.loads(_text("world.json")), int(sys.argv[3]))
+try:
+    world.load(json.loads(_text("world.json")), int(sys.argv[3]))
+except (ValueError, KeyError, TypeError, AttributeError) as fault:
+    wires.reply(json.dumps({"error": str(fault)}))
+    sys.exit(1)
 space = {"__name__": "__main__"}
 for name in ("boot.py", "main.py"):
     exec(compile(_text(name), name, "exec"), space)  # noqa: S102  - what a board does at power-on

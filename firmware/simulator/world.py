@@ -56,6 +56,10 @@ def load(settings, boot_count):
     _world.boot_count = boot_count
     _set(settings.get("values", {}))
     _world.script = sorted(settings.get("script", ()), key=lambda step: step["at_s"])
+    for step in _world.script:
+        # Refused now rather than in the middle of the play
+        float(step["at_s"])
+        _quantities(step["set"])
     _record({"event": "boot", "count": boot_count})
 
 
@@ -152,6 +156,10 @@ def _obey(order):
 
 
 def _set(values):
+    _world.quantities.update(_quantities(values))
+
+
+def _quantities(values):
     made = {}
     for name, value in values.items():
         if name != "temperature" and name not in _BY_NAME:
@@ -159,7 +167,7 @@ def _set(values):
         # A plain number stays where it is; an object may drift
         made[name] = Quantity(**value) if isinstance(value, dict) else Quantity(value)
         made[name].now()
-    _world.quantities.update(made)
+    return made
 
 
 def _stick(values):

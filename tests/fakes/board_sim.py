@@ -5,7 +5,6 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -59,12 +58,13 @@ class BoardSim:
     def start(self) -> None:
         """Plug it in; returns when the firmware listens."""
         self._process = subprocess.Popen(
-            [sys.executable, str(PROGRAM), *self._arguments], stdout=subprocess.PIPE, text=True
+            [str(PROGRAM), *self._arguments], stdout=subprocess.PIPE, text=True
         )
         assert self._process.stdout is not None
         said = self._process.stdout.readline().strip()
         if said != str(self.port):
             status = self._process.wait(START_LIMIT_S)
+            self._reap()
             raise RuntimeError(f"board-sim ended with {status} instead of naming its port")
 
     def kill(self) -> None:

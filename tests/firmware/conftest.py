@@ -1,0 +1,39 @@
+"""A simulated board for all tests of the firmware, and a plain client of its wire format."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from firmware.host.wire import Wire
+from tests.fakes.board_sim import BoardSim, unavailable_reason
+
+
+@pytest.fixture(scope="session")
+def board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardSim]:
+    """One board for everybody: a new session makes its outputs safe."""
+    with simulated(tmp_path_factory.mktemp("board")) as started:
+        yield started
+
+
+@pytest.fixture
+def wire(board: BoardSim) -> Iterator[Wire]:
+    """A fresh session with the shared board."""
+    with Wire(str(board.port)) as opened:
+        opened.greet()
+        yield opened
+
+
+@pytest.fixture
+def own_board(tmp_path: Path) -> Iterator[BoardSim]:
+    """A board of the test's own, for what would disturb others."""
+    with simulated(tmp_path) as started:
+        yield started
+
+
+def simulated(folder: Path) -> BoardSim:
+    """A board in that folder; skips, with the reason, where there is no MicroPython."""
+    reason = unavailable_reason()
+    if reason is not None:
+        pytest.skip(reason)
+    return BoardSim(folder)

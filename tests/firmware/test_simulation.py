@@ -1,0 +1,190 @@
+import json
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from firmware.host.wire import Silence, Wire
+from tests.fakes.board_sim import PROGRAM, BoardSim
+from tests.firmware.conftest import simulated
+from tests.firmware.methods import GPIO_READ, OFF, ON, PINS, switch
+
+# One pass of the simulator; a busy machine may take many times that
+VANISH_LIMIT_S = 5.0
+
+
+def board_sim(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The program, for what makes it end by itself."""
+    command = [str(PROGRAM), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=15, check=False)
+
+
+def soon(condition: object) -> bool:
+    """Whether it becomes true in time."""
+    assert callable(condition)
+    until_s = time.monotonic() + VANISH_LIMIT_S
+    while not condition():
+        if time.monotonic() > until_s:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def test_a_killed_board_is_a_pulled_cable(own_board: BoardSim) -> None:
+    terminal = own_board.port.resolve()
+    own_board.kill()
+    assert soon(lambda: not terminal.exists())
+    assert soon(lambda: not own_board.port.is_symlink())
+
+
+def test_a_killed_board_comes_back_under_its_name_and_counts_its_boots(
+    own_board: BoardSim,
+) -> None:
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        first = wire.greeting[7]
+    own_board.kill()
+    time.sleep(1.0)  # the count is the second of the start
+    own_board.start()
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        assert wire.greeting[7] > first
+
+
+def test_a_stopped_board_ends_when_its_outputs_are_safe(own_board: BoardSim) -> None:
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        switch(wire, "d2", ON)
+        assert own_board.stop() == 0
+    (_, began_ms), (value, ended_ms) = own_board.changes("d2")
+    assert value == 0
+    assert 400 <= ended_ms - began_ms <= 450
+    assert own_board.record()[-1]["event"] == "stop"
+    assert not own_board.port.is_symlink()
+
+
+def test_a_stopping_board_is_deaf(own_board: BoardSim) -> None:
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        switch(wire, "led", ON)
+        own_board.order({"stop": True})
+        with pytest.raises(Silence):
+            wire.answer_to(wire.request(GPIO_READ, PINS["led"])) or silence()
+
+
+def silence() -> None:
+    raise Silence
+
+
+def test_the_record_tells_every_change_with_both_clocks(own_board: BoardSim) -> None:
+    before_ms, before_s = time.monotonic() * 1000, time.time()
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        switch(wire, "pump", ON)
+    event = own_board.record()[-1]
+    assert {key: event[key] for key in ("event", "name", "pin", "level", "value")} == {
+        "event": "pin",
+        "name": "pump",
+        "pin": "PB0",
+        "level": 1,
+        "value": 1,
+    }
+    assert before_ms - 1 <= event["ms"] <= time.monotonic() * 1000 + 1
+    assert before_s - 0.1 <= event["wall_s"] <= time.time() + 0.1
+
+
+def test_a_world_has_a_script(tmp_path: Path) -> None:
+    world = {
+        "values": {"button": 0, "temperature": {"value": 20, "drift_per_s": 1000, "highest": 30}},
+        "script": [{"at_s": 0.1, "set": {"button": 1}}, {"at_s": 0.3, "set": {"button": 0}}],
+    }
+    simulated(tmp_path / "unused")  # skips where nothing can be simulated
+    with BoardSim(tmp_path, world) as board, Wire(str(board.port)) as wire:
+        wire.greet()
+        assert soon(lambda: wire.call(GPIO_READ, PINS["button"]) == ON)
+        assert soon(lambda: wire.call(GPIO_READ, PINS["button"]) == OFF)
+        assert board.order({"get": True})["values"]["temperature"] == 30
+
+
+def test_a_firmware_that_hangs_starves_its_watchdog(own_board: BoardSim) -> None:
+    own_board.order({"freeze_ms": 2100})
+    assert soon(lambda: own_board.record()[-1]["event"] == "watchdog")
+
+
+def test_the_watchdog_is_fed_while_nothing_happens(own_board: BoardSim) -> None:
+    time.sleep(2.2)
+    assert [event for event in own_board.record() if event["event"] == "watchdog"] == []
+
+
+def test_orders_that_make_no_sense_are_answered_and_do_nothing(board: BoardSim) -> None:
+    before = board.order({"get": True})["values"]
+    for order in (
+        {"set": {"nothing": 1}},
+        {"set": {"a0": "wet"}},
+        {"set": {"a0": {"volume": 11}}},
+        {"set": 5},
+        {"stuck": {"nothing": 1}},
+        {"freeze_ms": "long"},
+    ):
+        assert "error" in board.order(order), order
+    assert board.order({"get": True})["values"].keys() == before.keys()
+
+
+def test_help_teaches() -> None:
+    shown = board_sim("--help").stdout
+    for word in ("--link", "--record", "--world", "--control", "drift_per_s", "SIGTERM"):
+        assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(None, "No such file"), ("{", "is not JSON"), ("[]", "is an object")],
+)
+def test_a_world_that_cannot_be_read_is_named(tmp_path: Path, text: str | None, said: str) -> None:
+    simulated(tmp_path)
+    world = tmp_path / "world.json"
+    if text is not None:
+        world.write_text(text)
+    ended = board_sim("--world", str(world))
+    assert ended.returncode == 1
+    assert str(world) in ended.stderr
+    assert said in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        {"values": {"nothing": 1}},
+        {"values": {"a0": {"volume": 11}}},
+        {"values": 3},
+        {"script": [{"set": {"button": 1}}]},
+        {"script": [{"at_s": 1, "set": {"nothing": 1}}]},
+    ],
+)
+def test_a_world_that_makes_no_sense_is_refused(tmp_path: Path, world: object) -> None:
+    simulated(tmp_path)
+    (tmp_path / "world.json").write_text(json.dumps(world))
+    ended = board_sim("--world", str(tmp_path / "world.json"))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("board-sim: the world makes no sense: ")
+    assert ended.stderr.count("\n") == 1
+
+
+def test_a_file_in_the_place_of_the_link_is_not_overwritten(tmp_path: Path) -> None:
+    simulated(tmp_path)
+    (tmp_path / "precious").write_text("data")
+    ended = board_sim("--link", str(tmp_path / "precious"))
+    assert ended.returncode == 1
+    assert "exists and is no link" in ended.stderr
+    assert (tmp_path / "precious").read_text() == "data"
+
+
+def test_without_an_interpreter_it_says_where_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BARNACLE_MICROPYTHON", str(tmp_path / "nothing"))
+    ended = board_sim()
+    assert ended.returncode == 1
+    assert "no MicroPython 1.24 or newer" in ended.stderr
