@@ -109,7 +109,9 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
                 if not plain:
                     _write_out(f"{reporter.sentences()}\n/help lists the commands.\n")
                 listening = terminal.listen(partial(dispatcher.deliver, tasks=tasks))
-                await _until_left(listening, partial(_interrupt, terminal, dispatcher))
+                was_told = await _until_left(listening, partial(_interrupt, terminal, dispatcher))
+                if was_told and not plain:
+                    _write_out("\n")
         finally:
             lines.close()
     return 0
@@ -233,8 +235,11 @@ async def _greet_board(agent: _Agent) -> None:
 
 async def _until_left(
     work: Coroutine[object, object, object], interrupt: Callable[[], bool]
-) -> None:
-    """Run `work` until it ends or a signal says to leave; SIGINT may be used up by `interrupt`."""
+) -> bool:
+    """Run `work` until it ends, or until a signal says to leave: then True.
+
+    A SIGINT that `interrupt` has a use for does not say that.
+    """
     loop = asyncio.get_running_loop()
     leave = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, leave.set)
@@ -245,6 +250,7 @@ async def _until_left(
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             working.result()
+        return leave.is_set()
     finally:
         for task in (working, leaving):
             task.cancel()

@@ -72,7 +72,10 @@ class Terminal(Channel):
         """Until the input ends or the person leaves."""
         while True:
             line = await self._lines.read(self._prompt)
-            if line is None or line.strip() in _LEAVE:
+            if line is None:
+                self._write("" if self._plain else "\n")
+                return
+            if line.strip() in _LEAVE:
                 return
             if line.strip():
                 await self._converse(line.strip(), deliver)

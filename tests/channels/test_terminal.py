@@ -67,7 +67,8 @@ async def test_plain_answers_an_empty_line_with_an_empty_line() -> None:
 
 async def test_a_person_may_press_return_without_consequence() -> None:
     chat = Chat("", "   ", plain=False)
-    assert await chat.run(lambda _: "y") == ""
+    assert (await chat.run(lambda _: "y")).strip() == ""
+    assert chat.received == []
 
 
 async def test_every_message_has_its_own_id() -> None:
@@ -86,19 +87,19 @@ async def test_leaving_ends_the_chat(word: str) -> None:
 async def test_a_draft_grows_on_the_screen_and_is_not_repeated() -> None:
     chat = Chat("x", plain=False)
     chat.drafts = ["It ", "It is "]
-    assert await chat.run(lambda _: "It is on.") == "It is on.\n"
-    assert chat.shown == ["It ", "is ", "on.", "\n"]
+    assert await chat.run(lambda _: "It is on.") == "It is on.\n\n"
+    assert chat.shown == ["It ", "is ", "on.", "\n", "\n"]
 
 
 async def test_an_answer_unlike_its_draft_is_shown_whole() -> None:
     chat = Chat("x", plain=False)
     chat.drafts = ["I thi"]
-    assert await chat.run(lambda _: "Stopped.") == "I thi\nStopped.\n"
+    assert await chat.run(lambda _: "Stopped.") == "I thi\nStopped.\n\n"
 
 
 async def test_escape_sequences_do_not_reach_the_screen() -> None:
     shown = await Chat("x", plain=False).run(lambda _: "a\x1b[2Jb\u202ec\rd")
-    assert shown == "a[2Jbcd\n"
+    assert shown == "a[2Jbcd\n\n"
 
 
 async def test_an_answer_that_takes_its_time_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +120,7 @@ async def test_an_answer_that_takes_its_time_is_announced(monkeypatch: pytest.Mo
             await asyncio.sleep(0)
         released.set()
         await listening
-    assert chat.shown == ["…", "\r \r", "done", "\n"]
+    assert chat.shown == ["…", "\r \r", "done", "\n", "\n"]
 
 
 @pytest.mark.parametrize(
