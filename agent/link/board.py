@@ -110,7 +110,7 @@ class SerialBoard:
         live = self._live
         if live is None:
             return
-        live.leases.held = 0
+        live.leases.drop_all()
         try:
             await live.connection.call(_urgent(wire.METHOD_SAFE))
         except LinkError as err:
@@ -167,33 +167,37 @@ class SerialBoard:
         self._back_off.reset()
         self._become_ready(path, greeting.identity)
         try:
-            await self._hold(live, raw)
+            reason = await self._hold(live, raw)
         finally:
             self._live = None
+        # At once, not only after the port is closed
+        self._become(BoardState.CONNECTING, path, reason)
 
-    async def _hold(self, live: _Live, raw: bytes) -> None:
-        """Renew leases until the session ends."""
+    async def _hold(self, live: _Live, raw: bytes) -> str:
+        """Renew leases until the session ends; the reason of its end."""
         async with asyncio.TaskGroup() as group:
-            renewing = group.create_task(self._renew(live))
+            renewing = group.create_task(self._keep_renewing(live))
             await asyncio.to_thread(self._cache.put, raw)
             reason = await live.connection.lost()
             renewing.cancel()
-        raise LinkLost(reason)
+        return reason
 
-    async def _renew(self, live: _Live) -> None:
+    async def _keep_renewing(self, live: _Live) -> None:
         interval_s = renewal_interval_s(live.manifest, self._settings.lease_ms)
         while True:
+            await live.leases.until_held()
             await self._clock.sleep(interval_s)
-            asked = live.leases.held
-            if not asked:
-                continue
-            try:
-                mask = struct.pack(_MASK_FORMAT, asked)
-                answer = await live.connection.call(_urgent(wire.METHOD_LEASE_RENEW, mask))
-                (granted,) = struct.unpack_from(_MASK_FORMAT, answer)
-            except (LinkError, struct.error) as err:
-                _log.warning("leases were not renewed: %s", err)
-                continue
+            if live.leases.held:
+                await self._renew(live, live.leases.held)
+
+    async def _renew(self, live: _Live, asked: int) -> None:
+        mask = struct.pack(_MASK_FORMAT, asked)
+        try:
+            answer = await live.connection.call(_urgent(wire.METHOD_LEASE_RENEW, mask))
+            (granted,) = struct.unpack_from(_MASK_FORMAT, answer)
+        except (LinkError, struct.error) as err:
+            _log.warning("leases were not renewed: %s", err)
+        else:
             self._report_lost(live, live.leases.renewed(asked, granted))
 
     def _report_lost(self, live: _Live, lost: int) -> None:

@@ -3,6 +3,8 @@
 Only what was switched on in this session is ever renewed: a lease that ended stays ended.
 """
 
+import asyncio
+
 from agent.link.manifest import Manifest
 
 # A lease is renewed this many times while it runs, so that three may be lost
@@ -16,15 +18,30 @@ class Leases:
 
     def __init__(self) -> None:
         self.held = 0
+        self._is_held = asyncio.Event()
 
     def hold(self, bits: int) -> None:
-        self.held |= bits
+        self._change(self.held | bits)
+
+    def drop_all(self) -> None:
+        self._change(0)
+
+    async def until_held(self) -> None:
+        """Wait while there is nothing to renew."""
+        await self._is_held.wait()
 
     def renewed(self, asked: int, granted: int) -> int:
         """Keep what the board granted of what it was asked; the bits that were lost."""
         lost = asked & ~granted & self.held
-        self.held &= ~lost
+        self._change(self.held & ~lost)
         return lost
+
+    def _change(self, held: int) -> None:
+        self.held = held
+        if held:
+            self._is_held.set()
+        else:
+            self._is_held.clear()
 
 
 def renewal_interval_s(manifest: Manifest, lease_ms: int) -> float:

@@ -1,3 +1,5 @@
+import asyncio
+
 from agent.link.leases import MIN_LEASE_MS, Leases, renewal_interval_s
 from agent.link.manifest import Manifest, Pin
 
@@ -6,6 +8,21 @@ def outputs(*lease_ms: int) -> Manifest:
     pins = [Pin(n, f"p{n}", "", can=("out",), lease_ms=ms) for n, ms in enumerate(lease_ms)]
     inputs = (Pin(31, "button", "", can=("in",), lease_ms=1),)
     return Manifest(1, "test", pins=(*pins, *inputs))
+
+
+async def test_renewing_waits_until_something_is_held() -> None:
+    leases = Leases()
+    waiting = asyncio.create_task(leases.until_held())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    leases.hold(0b1)
+    await waiting
+    leases.drop_all()
+    assert leases.held == 0
+    waiting = asyncio.create_task(leases.until_held())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    waiting.cancel()
 
 
 def test_what_is_granted_stays_held() -> None:

@@ -1,0 +1,258 @@
+import json
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import BadArguments, CallRefused
+from agent.link.manifest import Field, Manifest, Method, Pin, read_manifest
+from agent.messages import Effect, Provenance, ToolResult
+from agent.tools.base import MAX_ARGUMENTS_BYTES, AnyTool, ToolContext
+from agent.tools.board import BoardTools
+from tests.fakes.board import MANIFEST_JSON, FakeBoard
+
+CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
+
+
+def tool(board: FakeBoard, name: str) -> AnyTool:
+    (found,) = [one for one in BoardTools(board).tools() if one.name == name]
+    return found
+
+
+async def use(board: FakeBoard, name: str, arguments: str = "{}") -> ToolResult:
+    one = tool(board, name)
+    return await one.execute(one.parse(arguments), CONTEXT)
+
+
+def board_with(*arguments: Field, **described: Any) -> FakeBoard:
+    board = FakeBoard()
+    pins = (Pin(0, "led", "PC13", can=("out",)),)
+    method = Method(16, "set", "Sets it.", arguments=arguments, **described)
+    board.learn(Manifest(1, "test", (method,), pins))
+    return board
+
+
+def properties(board: FakeBoard) -> dict[str, Any]:
+    parameters: dict[str, Any] = dict(tool(board, "board_set").spec().parameters)
+    fields: dict[str, Any] = parameters["properties"]
+    return fields
+
+
+def test_every_method_is_a_tool_named_after_the_board() -> None:
+    names = [one.name for one in BoardTools(FakeBoard()).tools()]
+    assert names == [
+        "board_info",
+        "board_gpio_write",
+        "board_gpio_read",
+        "board_adc_read",
+        "board_mcu_temperature",
+    ]
+    assert BoardTools(FakeBoard(name="arm")).tools()[1].name == "arm_gpio_write"
+
+
+def test_the_schema_names_pins_and_choices() -> None:
+    parameters = tool(FakeBoard(), "board_gpio_write").spec().parameters
+    assert parameters == {
+        "type": "object",
+        "properties": {
+            "pin": {"enum": ["led", "pump", "relay"], "description": "led (blue led, light)"},
+            "value": {"enum": ["off", "on"]},
+        },
+        "required": ["pin", "value"],
+        "additionalProperties": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "schema"),
+    [
+        (Field("value", "B"), {"type": "integer", "minimum": 0, "maximum": 255}),
+        (
+            Field("value", "H", minimum=10, maximum=90.5, unit="°"),
+            {"type": "integer", "minimum": 10, "maximum": 90, "description": "in °"},
+        ),
+        (
+            Field("value", "B", scale=0.5, unit="%"),
+            {"type": "number", "minimum": 0.0, "maximum": 127.5, "description": "in %"},
+        ),
+        (Field("value", "f"), {"type": "number"}),
+        (Field("value", "Q"), {"type": "integer", "minimum": 0}),
+        (Field("value", "q"), {"type": "integer"}),
+    ],
+)
+def test_the_schema_has_ranges_and_units(field: Field, schema: dict[str, Any]) -> None:
+    assert properties(board_with(field))["value"] == schema
+
+
+def test_a_name_that_python_keeps_for_itself_is_no_hindrance() -> None:
+    assert set(properties(board_with(Field("class", "B"), Field("from", "B")))) == {"class", "from"}
+
+
+@pytest.mark.parametrize(
+    ("safety", "effect"),
+    [("read", Effect.READ), ("actuate", Effect.ACTUATE), ("hazard", Effect.HAZARD)],
+)
+def test_the_effect_follows_the_safety_class(safety: str, effect: Effect) -> None:
+    assert tool(board_with(safety=safety), "board_set").effect is effect
+
+
+def test_a_method_without_words_is_described_by_its_name() -> None:
+    board = FakeBoard()
+    board.learn(Manifest(1, "test", (Method(16, "set", ""),)))
+    assert tool(board, "board_set").description == "set of the board"
+
+
+def test_a_method_for_pins_that_the_board_lacks_is_no_tool() -> None:
+    names = [one.name for one in BoardTools(board_with(Field("pin", "B", pins="adc"))).tools()]
+    assert names == ["board_info"]
+
+
+def test_tools_follow_the_manifest() -> None:
+    board = FakeBoard()
+    tools = BoardTools(board)
+    board.learn(Manifest(1, "test", (Method(16, "fly", "Flies."),)))
+    assert [one.name for one in tools.tools()] == ["board_info", "board_fly"]
+
+
+def test_without_any_manifest_there_is_only_the_information() -> None:
+    board = FakeBoard()
+    board.manifest = None
+    assert [one.name for one in BoardTools(board).tools()] == ["board_info"]
+
+
+async def test_a_write_answers_with_the_value_read_back() -> None:
+    board = FakeBoard()
+    result = await use(board, "board_gpio_write", '{"pin": "led", "value": "on"}')
+    assert result == ToolResult(success=True, text='{"pin":"led","value":"on"}', provenance=None)
+    assert board.record == [("led", "on")]
+
+
+async def test_readings_have_their_unit() -> None:
+    board = FakeBoard()
+    volts = await use(board, "board_adc_read", '{"pin": "a0"}')
+    degrees = await use(board, "board_mcu_temperature")
+    assert volts.text == '{"pin":"a0","value":1.234,"unit":"V"}'
+    assert degrees.text == '{"value":24.5,"unit":"°C"}'
+
+
+async def test_several_units_are_told_by_name() -> None:
+    board = FakeBoard()
+    result = (Field("value", "f", unit="V"), Field("current", "f", unit="A"))
+    board.learn(Manifest(1, "t", (Method(16, "mcu_temperature", "", result=result),)))
+    answer = json.loads((await use(board, "board_mcu_temperature")).text)
+    assert answer == {"value": 24.5, "units": {"value": "V", "current": "A"}}
+
+
+@pytest.mark.parametrize(
+    ("written", "pin", "value"),
+    [
+        ('{"pin": "LED", "value": "ON"}', "led", "on"),
+        ('{"pin": "Blue LED", "value": true}', "led", "on"),
+        ('{"pin": " light ", "value": 1}', "led", "on"),
+        ('{"pin": "pc13", "value": "High"}', "led", "on"),
+        ('{"pin": "pump", "value": false}', "pump", "off"),
+        ('{"pin": "relay", "value": "0"}', "relay", "off"),
+    ],
+)
+def test_other_spellings_become_the_proper_names(written: str, pin: str, value: str) -> None:
+    arguments = tool(FakeBoard(), "board_gpio_write").parse(written)
+    assert msgspec.structs.asdict(arguments) == {"pin": pin, "value": value}
+
+
+def test_a_proper_name_wins_over_another_pins_alias() -> None:
+    board = FakeBoard()
+    pins = (Pin(0, "led", "A", ("pump",), ("out",)), Pin(1, "pump", "B", (), ("out",)))
+    method = Method(16, "set", "", (Field("pin", "B", pins="out"),))
+    board.learn(Manifest(1, "t", (method,), pins))
+    arguments = tool(board, "board_set").parse('{"pin": "PUMP"}')
+    assert msgspec.structs.asdict(arguments) == {"pin": "pump"}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "{",
+        "[]",
+        "7",
+        '{"pin": "led"}',
+        '{"pin": "led", "value": "blink"}',
+        '{"pin": "button", "value": "on"}',
+        '{"pin": ["led"], "value": "on"}',
+        '{"pin": "led", "value": "on", "approved": true}',
+        '{"pin": "' + "x" * MAX_ARGUMENTS_BYTES + '"}',
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(written: str) -> None:
+    with pytest.raises(BadArguments):
+        tool(FakeBoard(), "board_gpio_write").parse(written)
+
+
+@given(st.text(max_size=60) | st.binary(max_size=60).map(lambda raw: raw.decode("latin-1")))
+def test_no_arguments_cause_anything_but_a_refusal(written: str) -> None:
+    with pytest.raises(BadArguments):
+        tool(FakeBoard(), "board_gpio_write").parse(written)
+
+
+async def test_an_absent_board_is_told() -> None:
+    board = FakeBoard()
+    board.unplug()
+    result = await use(board, "board_mcu_temperature")
+    assert result == ToolResult(
+        success=False, text="the board is not connected (nothing is plugged in)"
+    )
+
+
+async def test_an_unknown_outcome_is_told_and_not_repeated() -> None:
+    board = FakeBoard(loses_next_answer=True)
+    result = await use(board, "board_gpio_write", '{"pin": "pump", "value": "on"}')
+    assert not result.success
+    assert "not known whether gpio_write acted" in result.text
+    assert board.record == [("pump", "on"), ("pump", "off")]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "text"),
+    [
+        (CallRefused("interlock", "the tank is empty"), "the board refused: the tank is empty"),
+        (CallRefused("unsafe_state"), "the board refused: unsafe state"),
+    ],
+)
+async def test_a_refusal_is_told_in_the_boards_words(refusal: CallRefused, text: str) -> None:
+    class RefusingBoard(FakeBoard):
+        async def call(self, method: str, arguments: Any) -> Any:
+            raise refusal
+
+    result = await use(RefusingBoard(), "board_mcu_temperature")
+    assert result == ToolResult(success=False, text=text)
+
+
+async def test_the_information_says_what_the_board_is_and_can_do() -> None:
+    result = await use(FakeBoard(), "board_info")
+    info = json.loads(result.text)
+    assert result.provenance is None
+    assert (info["state"], info["board"], info["firmware"]) == ("ready", "simulated", "0.1.0")
+    assert info["pins"][0] == {"name": "led", "can": ["in", "out"]}
+    assert info["methods"] == ["gpio_write", "gpio_read", "adc_read", "mcu_temperature"]
+    assert "trouble" not in info
+
+
+async def test_the_information_of_an_absent_board_says_why() -> None:
+    board = FakeBoard()
+    board.unplug()
+    info = json.loads((await use(board, "board_info")).text)
+    assert (info["state"], info["trouble"]) == ("absent", "nothing is plugged in")
+    assert info["board"] == "simulated"
+    board.manifest = None
+    info = json.loads((await use(board, "board_info")).text)
+    assert (info["board"], info["pins"], info["methods"]) == ("", [], [])
+
+
+def test_all_tools_of_a_board_fit_into_the_first_request() -> None:
+    board = FakeBoard()
+    board.learn(read_manifest(MANIFEST_JSON))
+    specs = [one.spec() for one in BoardTools(board).tools()]
+    size = sum(len(json.dumps(spec.parameters)) + len(spec.description) for spec in specs)
+    assert size < 1500
