@@ -131,7 +131,8 @@ def _make_client(transport: "httpx.AsyncBaseTransport | None") -> "httpx.AsyncCl
 
     try:
         return httpx.AsyncClient(
-            verify=_make_tls_context(),
+            # A transport that was handed in has its own
+            verify=_make_tls_context() if transport is None else True,
             timeout=httpx.Timeout(CONNECT_TIMEOUT_S),
             limits=httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S),
             headers={"user-agent": f"barnacle/{__version__}", "accept-encoding": "identity"},

@@ -74,15 +74,15 @@ class LlmServer:
     respond: Respond
     requests: list[Recorded] = field(default_factory=list)
     base_url: str = ""
-    # Connections that a client closed before it had everything
-    abandoned: int = 0
+    # Set when a client closed its connection before it had everything
+    was_abandoned: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while await self._exchange(reader, writer):
                 pass
         except ConnectionError:
-            self.abandoned += 1
+            self.was_abandoned.set()
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
