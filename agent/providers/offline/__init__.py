@@ -1,0 +1,1 @@
+"""Answers without a network and without a language model: words, a little grammar, tools."""

@@ -1,0 +1,159 @@
+"""What tools returned, told in the person's language: numbers, states, lists and failures.
+
+Known shapes become sentences, whatever tool they come from; anything else is told as it is, key by
+key. Text in a result is only ever quoted.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent.providers.offline.conversation import Exchange, table_of
+from agent.providers.offline.machine import machine_sentences
+from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_STORE, Profile, Toolbox
+from agent.providers.offline.wording import Voice, subject
+
+# How the turn tells a failure from a result
+FAILURE = "error: "
+# Longer answers are cut: a file is read in parts
+_MAX_ANSWER_CHARS = 6000
+# A reason is a sentence or two
+_MAX_REASON_CHARS = 400
+_MAX_NAMES = 40
+# A nested value of an unknown result is shown up to here
+_MAX_VALUE_CHARS = 300
+
+
+def answer(
+    exchanges: Sequence[Exchange],
+    box: Toolbox,
+    voice: Voice,
+    asked: frozenset[str],
+    contents: Mapping[str, Any],
+) -> str:
+    """Everything that came of a turn's calls, one sentence after the other.
+
+    Args:
+        asked: senses of the question, to pick what was wanted of a long result.
+        contents: memories by key that were recalled in the turn.
+    """
+    parts = [_told(exchange, box, voice, asked, contents) for exchange in exchanges]
+    joint = "\n" if any("\n" in part for part in parts) else _joint(voice)
+    return joint.join(parts)[:_MAX_ANSWER_CHARS]
+
+
+def _joint(voice: Voice) -> str:
+    return "" if voice.code in {"zh", "ja"} else " "
+
+
+def _told(
+    exchange: Exchange,
+    box: Toolbox,
+    voice: Voice,
+    asked: frozenset[str],
+    contents: Mapping[str, Any],
+) -> str:
+    order, text = exchange.order, exchange.result
+    profile = box.find(order.tool)
+    if text.startswith(FAILURE):
+        reason = voice.reason(text.removeprefix(FAILURE)[:_MAX_REASON_CHARS])
+        return voice.say("failed", deed=voice.deed(order, profile), reason=reason)
+    result = table_of(text)
+    if not result:
+        return text.strip() or voice.say("done")
+    if order.tool in {MEMORY_STORE, MEMORY_FORGET}:
+        return _remembered(exchange, result, voice, contents)
+    if "value" in result:
+        return _reading(exchange, profile, result, voice)
+    sentences = _file_sentences(result, voice) or machine_sentences(result, voice, asked)
+    return sentences or _plainly(result, voice)
+
+
+def _remembered(
+    exchange: Exchange, result: Mapping[str, Any], voice: Voice, contents: Mapping[str, Any]
+) -> str:
+    if exchange.order.tool == MEMORY_STORE:
+        return voice.say("stored", content=str(exchange.order.arguments.get("content", "")))
+    if result.get("forgotten") is not True:
+        return voice.say("not_forgotten")
+    content = contents.get(str(exchange.order.arguments.get("key")))
+    return voice.say("forgotten", content=content) if content else voice.say("forgotten_key")
+
+
+def _reading(
+    exchange: Exchange, profile: Profile | None, result: Mapping[str, Any], voice: Voice
+) -> str:
+    thing = voice.thing(_name(exchange, profile, result))
+    value, unit = result["value"], str(result.get("unit", ""))
+    if unit or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        return voice.say("measure", thing=thing, value=f"{voice.value(value)} {unit}".strip())
+    shown = voice.value(value, thing)
+    state = _state(value)
+    if profile is None or not profile.acts:
+        return voice.say(f"is_{state}", thing=thing, value=shown)
+    wanted = profile.switch and exchange.order.arguments.get(profile.switch.name)
+    if wanted is not None and wanted != value:
+        asked_for = voice.value(wanted, thing)
+        return voice.say("not_set", thing=thing, value=shown, wanted=asked_for)
+    return voice.say(f"set_{state}", thing=thing, value=shown)
+
+
+def _name(exchange: Exchange, profile: Profile | None, result: Mapping[str, Any]) -> str:
+    """What was read: the choice in the order, else the name in the result, else the tool's."""
+    name = subject(exchange.order, profile)
+    pin = result.get("pin")
+    named_by_tool = name == exchange.order.tool.split("_")[-1]
+    return pin if named_by_tool and isinstance(pin, str) else name
+
+
+def _state(value: object) -> str:
+    if value in {"on", "off"}:
+        return str(value)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "other"
+
+
+def _file_sentences(result: Mapping[str, Any], voice: Voice) -> str:
+    path = str(result.get("path", ""))
+    if isinstance(result.get("text"), str):
+        text = result["text"].rstrip("\n")
+        more = voice.say("more") if result.get("more") is True else ""
+        return "\n".join(part for part in (text, more) if part) or voice.say(
+            "empty_file", path=path
+        )
+    if isinstance(result.get("entries"), list):
+        names = [_entry(entry) for entry in result["entries"][:_MAX_NAMES]]
+        listed = voice.say("comma").join(names)
+        more = voice.say("more") if len(result["entries"]) > _MAX_NAMES else ""
+        return (
+            f"{voice.say('files', value=listed)} {more}".strip() if names else voice.say("no_files")
+        )
+    if path and isinstance(result.get("bytes"), int):
+        return voice.say("written", path=path, bytes=str(result["bytes"]))
+    return ""
+
+
+def _entry(entry: object) -> str:
+    if not isinstance(entry, Mapping):
+        return str(entry)[:_MAX_VALUE_CHARS]
+    mark = "/" if entry.get("kind") == "folder" else ""
+    return f"{entry.get('name', '?')}{mark}"
+
+
+def _plainly(result: Mapping[str, Any], voice: Voice) -> str:
+    """A result whose shape is not known: its parts by their own names."""
+    lines = [f"{key}: {_shown(value, voice)}" for key, value in list(result.items())[:_MAX_NAMES]]
+    return "\n".join(lines)
+
+
+def _shown(value: object, voice: Voice) -> str:
+    if isinstance(value, (bool, int, float, str)):
+        shown = voice.value(value)
+    elif value is None:
+        shown = "-"
+    elif isinstance(value, list) and all(isinstance(one, (str, int, float)) for one in value):
+        shown = voice.say("comma").join(str(one) for one in value)
+    else:
+        shown = json.dumps(value, ensure_ascii=False)
+    return shown[:_MAX_VALUE_CHARS]

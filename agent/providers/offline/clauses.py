@@ -1,0 +1,178 @@
+"""What is said, clause by clause, and how it is meant: asked, ordered, denied, supposed.
+
+A condition, a time or a question mark colours its whole sentence, in whatever clause it stands; a
+denial its own clause, and makes the others of its sentence doubtful.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from agent.providers.offline.lexicon import lexicon
+from agent.providers.offline.pieces import Analysis, Piece, stem
+from agent.providers.offline.senses import actions, marks, things, values
+from agent.providers.offline.units import Kind
+
+_SENTENCE_ENDS = frozenset("!?。;\n")
+_CLAUSE_ENDS = frozenset(",、")
+_OPENING = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", '"': '"'}
+# Meant for the whole sentence, before and after the clause they stand in
+_COLOURS = frozenset({"suppose", "later", "past", "report", "request", "question"})
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Pieces that make one statement, with the marks of the sentence around them.
+
+    `doubted` means that another clause of the sentence is denied.
+    """
+
+    pieces: tuple[Piece, ...]
+    colours: frozenset[str]
+    doubted: bool = False
+
+    @property
+    def senses(self) -> frozenset[str]:
+        return frozenset(sense for piece in self.pieces for sense in piece.senses)
+
+    @property
+    def marks(self) -> frozenset[str]:
+        return (self.senses & marks()) | self.colours
+
+    @property
+    def actions(self) -> frozenset[str]:
+        return self.senses & actions()
+
+    @property
+    def values(self) -> frozenset[str]:
+        return self.senses & values()
+
+    @property
+    def things(self) -> frozenset[str]:
+        """Known things, and unknown words as `~stem`; a word and a number also as one."""
+        return things(self.senses) | frozenset(self._unknown_senses())
+
+    @property
+    def unknown(self) -> tuple[Piece, ...]:
+        return tuple(piece for piece in self.pieces if _is_unknown(piece))
+
+    @property
+    def numbers(self) -> tuple[Piece, ...]:
+        return tuple(piece for piece in self.pieces if piece.number is not None)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(piece.text for piece in self.pieces if piece.kind is Kind.PATH)
+
+    @property
+    def spelling(self) -> str:
+        """The pieces as one line, each between spaces."""
+        return f" {' '.join(piece.text for piece in self.pieces)} "
+
+    @property
+    def weighs(self) -> bool:
+        """It says something, however it is meant."""
+        return bool(self.actions or self.values or self.things or self.numbers or self.paths)
+
+    def _unknown_senses(self) -> Iterator[str]:
+        for piece in self.unknown:
+            yield f"~{stem(piece.text)}"
+        for piece, after in pairwise(self.pieces):
+            if after.number is not None and piece.kind is Kind.WORD:
+                yield f"~{piece.text}{after.text}"
+
+
+def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:
+    """The clauses that say something; one empty clause when none does."""
+    found = [
+        clause
+        for sentence in _sentences(_without_quotes(analysis))
+        for clause in _coloured(list(_cut(sentence, lexicon(analysis.code).verb_final)))
+    ]
+    return tuple(found) or (Clause((), frozenset()),)
+
+
+def _is_unknown(piece: Piece) -> bool:
+    if piece.known or piece.number is not None or piece.kind in {Kind.MARK, Kind.PATH}:
+        return "other" in piece.senses
+    return True
+
+
+def _sentences(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    sentence: list[Piece] = []
+    pieces = list(pieces)
+    for position, piece in enumerate(pieces):
+        sentence.append(piece)
+        after = pieces[position + 1 : position + 2]
+        full_stop = piece.text == "." and not (after and after[0].glued)
+        if piece.kind is Kind.MARK and (piece.text in _SENTENCE_ENDS or full_stop):
+            yield sentence
+            sentence = []
+    yield sentence
+
+
+def _cut(sentence: list[Piece], verb_final: bool) -> Iterator[list[Piece]]:  # noqa: FBT001 - a fact of the language
+    clause: list[Piece] = []
+    for piece in sentence:
+        if _begins_another(clause, piece, verb_final=verb_final):
+            yield clause
+            clause = []
+        clause.append(piece)
+        if "join" in piece.senses or "but" in piece.senses or piece.text in _CLAUSE_ENDS:
+            yield clause
+            clause = []
+    yield clause
+
+
+def _begins_another(clause: list[Piece], piece: Piece, *, verb_final: bool) -> bool:
+    before = Clause(tuple(clause), frozenset())
+    if verb_final:
+        return bool(before.actions and (things(piece.senses) or _is_unknown(piece)))
+    news = actions() & frozenset(piece.senses)
+    return bool(news and before.things and before.actions and not news & before.actions)
+
+
+def _coloured(sentence: list[list[Piece]]) -> Iterator[Clause]:
+    everything = [piece for clause in sentence for piece in clause]
+    said = {sense for piece in everything for sense in piece.senses}
+    colours = said & _COLOURS
+    if any("?" in piece.text for piece in everything):
+        colours.add("question")
+    if any(piece.kind is Kind.NUMBER and ":" in piece.text for piece in everything):
+        colours.add("later")
+    if not said.isdisjoint({"ask", "open"}) and not said.isdisjoint(actions()):
+        # An order does not ask: "what", "how" and "who" before it make a question of it
+        colours.add("question")
+    for clause in _doubted([Clause(tuple(pieces), frozenset(colours)) for pieces in sentence]):
+        if clause.weighs:
+            yield clause
+
+
+def _doubted(sentence: list[Clause]) -> list[Clause]:
+    """The clauses that a denial elsewhere reaches, up to a `but`, are marked."""
+    result: list[Clause] = []
+    stretch: list[Clause] = []
+    for clause in sentence:
+        stretch.append(clause)
+        if "but" in clause.senses or clause is sentence[-1]:
+            denied = any("negate" in one.senses for one in stretch)
+            result += [
+                replace(one, doubted=denied and "negate" not in one.senses) for one in stretch
+            ]
+            stretch = []
+    return result
+
+
+def _without_quotes(analysis: Analysis) -> list[Piece]:
+    """What is quoted is not said: an order in quotation marks is a report of one."""
+    result: list[Piece] = []
+    closing = ""
+    for piece in analysis.pieces:
+        if piece.kind is Kind.MARK and piece.text == closing:
+            closing = ""
+        elif piece.kind is Kind.MARK and not closing:
+            closing = _OPENING.get(piece.text, "")
+        elif closing and not (actions() | values()).isdisjoint(piece.senses):
+            piece = replace(piece, senses=(*piece.senses, "report"))  # noqa: PLW2901 - the same piece, seen in its place
+        result.append(piece)
+    return result

@@ -1,0 +1,278 @@
+"""From what was said to what is done: the one place where it is decided whether to act.
+
+An output moves only when the order is plain. A denial does nothing; a supposition does nothing; a
+time, a condition, a reported order or words that were not understood are asked back about.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.providers.offline.clauses import Clause
+from agent.providers.offline.plan import (
+    MAX_OPTIONS,
+    Draft,
+    Item,
+    Need,
+    Option,
+    Order,
+    Reason,
+    Say,
+    Step,
+    settle,
+    step_of,
+    with_argument,
+)
+from agent.providers.offline.readings import MARGIN, Reading, orders, readings, strangers
+from agent.providers.offline.senses import closeness
+from agent.providers.offline.slots import best_choices
+from agent.providers.offline.toolbox import Choice, Profile, Toolbox
+from agent.providers.offline.units import Kind
+
+# An order is short: what is longer tells something
+MAX_ORDER_CHARS = 400
+# More clauses than this are a story
+_MAX_CLAUSES = 8
+# A word that was not understood is let pass when it is alone and not beside the device
+_UNKNOWN_LET_PASS = 1
+_UNKNOWN_CHARS = 2
+
+_ASKING = frozenset({"question", "ask", "open"})
+_CONDITIONS = frozenset({"suppose", "later", "past"})
+_DOUBTS = frozenset({"report", "self"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Meant:
+    """What one clause comes to: items of a plan, or something to say instead."""
+
+    items: tuple[Item, ...] = ()
+    instead: Say | None = None
+
+
+def command(clauses: Sequence[Clause], box: Toolbox) -> Step | None:
+    """What these clauses order or ask of the tools; None when no tool is meant."""
+    meant = [_meant(clause, box) for clause in _completed(clauses[:_MAX_CLAUSES], box)]
+    items = tuple(item for one in meant if one for item in one.items)
+    if items:
+        return step_of(items)
+    return next((one.instead for one in meant if one and one.instead), None)
+
+
+def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
+    """Clauses that only name something take what is done with it from their neighbour."""
+    switched = {choice for profile in box.speakable if profile.acts for choice in _senses(profile)}
+    result = list(clauses)
+    for position, clause in enumerate(result):
+        bare = clause.things and not clause.actions and not clause.values
+        if not bare or not any(closeness(one, clause.things) for one in switched):
+            continue
+        around = [*reversed(result[:position]), *result[position + 1 :]]
+        lender = next((one for one in around if orders(one)), None)
+        if lender is not None:
+            lent = tuple(p for p in lender.pieces if _is_lendable(p.senses, lender))
+            result[position] = replace(clause, pieces=(*lent, *clause.pieces))
+    return result
+
+
+def _senses(profile: Profile) -> frozenset[str]:
+    device = profile.device
+    if device is None:
+        return frozenset()
+    return frozenset(sense for choice in device.choices for sense in choice.senses)
+
+
+def _is_lendable(senses: Sequence[str], lender: Clause) -> bool:
+    kinds = lender.actions | lender.values | {"negate", "request", "object"}
+    return bool(senses) and kinds.issuperset({one for one in senses if one != "join"})
+
+
+def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
+    acting = readings(clause, box, acting=True)
+    looking = readings(clause, box, acting=False)
+    marks = clause.marks
+    ordered = orders(clause) or _is_own_verb(acting, looking, clause)
+    if ordered and "state" not in marks and (acting or _switches(box)):
+        if "negate" in marks:
+            return _Meant(instead=Say("left_alone"))
+        if "suppose" in marks and marks & _ASKING and acting:
+            return _Meant(instead=Say("supposed"))
+        if "request" in marks or not marks & {"ask", "open"}:
+            return _act(acting, clause, box)
+    return _look(looking, clause)
+
+
+def _is_own_verb(acting: list[Reading], looking: list[Reading], clause: Clause) -> bool:
+    """A tool's own verb, which no vocabulary knows, orders too."""
+    if not acting or clause.marks & {"state", *_ASKING}:
+        return False
+    return not looking or acting[0].score > looking[0].score + MARGIN
+
+
+def _switches(box: Toolbox) -> bool:
+    return any(profile.acts and profile.device and profile.switch for profile in box.speakable)
+
+
+def _look(looking: list[Reading], clause: Clause) -> _Meant | None:
+    """Ask the best tool that only looks, unless the question is about something else."""
+    if not looking or "past" in clause.marks or "open" in clause.senses:
+        return None
+    if "mine" in clause.senses and clause.unknown:
+        return None
+    close = [one for one in looking if one.score > looking[0].score - MARGIN][:MAX_OPTIONS]
+    drafts = [draft for reading in close for draft in _drafts(reading)]
+    if len(drafts) == 1:
+        return _Meant((settle(drafts[0]),))
+    return _Meant((_choice_of(drafts),))
+
+
+def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
+    if not acting:
+        return _without_device(clause, box)
+    close = [one for one in acting if one.score > acting[0].score - MARGIN][:MAX_OPTIONS]
+    drafts = [draft for reading in close for draft in _drafts(reading)]
+    if len(drafts) > 1:
+        return _Meant((_choice_of(drafts),))
+    reading, draft = close[0], drafts[0]
+    device = draft.profile.device
+    if device is not None and device.required and device.name not in draft.arguments:
+        return _without_named_device(draft, clause)
+    doubt = _doubt(reading, clause)
+    if doubt is None:
+        return _Meant((settle(draft),))
+    return _Meant((_confirmed((draft,), doubt),))
+
+
+def _drafts(reading: Reading) -> list[Draft]:
+    """One draft, or one for each choice that fits as well as the others."""
+    drafts = [Draft(reading.profile, reading.filled.arguments)]
+    for name, choices in reading.filled.tied.items():
+        drafts = [with_argument(draft, name, one.value) for draft in drafts for one in choices]
+    return drafts
+
+
+def _choice_of(drafts: Sequence[Draft]) -> Need:
+    options = tuple(Option(_told_apart(draft, drafts), (draft,)) for draft in drafts[:MAX_OPTIONS])
+    return Need(Reason.MEAN, options)
+
+
+def _told_apart(draft: Draft, drafts: Sequence[Draft]) -> Choice:
+    """What names this draft among the others: an argument that differs, else the tool."""
+    for parameter in draft.profile.parameters:
+        mine = draft.arguments.get(parameter.name)
+        others = [one.arguments.get(parameter.name) for one in drafts if one is not draft]
+        chosen = next((one for one in parameter.choices if one.value == mine), None)
+        if chosen is not None and mine not in others:
+            return chosen
+    name = draft.profile.name
+    return Choice(name, name.replace("_", " "), draft.profile.words, f" {name} ")
+
+
+def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
+    """An order that no device was named for, or one that is not here."""
+    profile = next((p for p in box.speakable if p.acts and p.device and p.switch), None)
+    if profile is None or not clause.values:
+        return None
+    switch = profile.switch
+    chosen = best_choices(switch.choices, clause, whole=True) if switch else ()
+    if switch is None or len(chosen) != 1:
+        return None
+    draft = Draft(profile, {switch.name: chosen[0].value})
+    return _without_named_device(draft, clause)
+
+
+def _without_named_device(draft: Draft, clause: Clause) -> _Meant:
+    if "all" in clause.marks and draft.profile.device is not None:
+        return _all_of(draft, clause)
+    item = settle(draft)
+    stranger = _stranger(clause)
+    if isinstance(item, Need) and stranger:
+        item = replace(item, preface=("unknown_thing", stranger))
+    return _Meant((item,))
+
+
+def _all_of(draft: Draft, clause: Clause) -> _Meant:
+    """Everything at once: switched off without a question, anything else with one."""
+    device, switch = draft.profile.device, draft.profile.switch
+    drafts = tuple(
+        with_argument(draft, device.name, choice.value)
+        for choice in (device.choices[:MAX_OPTIONS] if device else ())
+        if device is not None
+    )
+    off = switch is not None and closeness("off", clause.values) == 1.0
+    if off and not clause.marks & (_CONDITIONS | _DOUBTS) and not clause.doubted:
+        return _Meant(tuple(settle(one) for one in drafts))
+    return _Meant((_confirmed(drafts, None),))
+
+
+def _stranger(clause: Clause) -> str:
+    """The word for a device that is not here."""
+    named = [p.text for p in clause.pieces if p.senses and set(p.senses) & clause.things]
+    unknown = [p.text for p in clause.unknown if p.kind is Kind.WORD or len(p.text) > 1]
+    return (named or unknown or [""])[0]
+
+
+def _doubt(reading: Reading, clause: Clause) -> tuple[str, str] | None:
+    """Why it is not done without a question, as a sentence; None when it is plain."""
+    marks = clause.marks
+    measured = reading.filled.numbers and any(
+        one.kind in {"number", "integer"} for one in reading.profile.parameters
+    )
+    if marks & _CONDITIONS and not (measured and not marks & {"suppose", "past"}):
+        return ("only_now", "")
+    spare_numbers = len(clause.numbers) - reading.filled.numbers
+    long = bool(clause.pieces) and clause.pieces[-1].end > MAX_ORDER_CHARS
+    if clause.doubted or marks & _DOUBTS or spare_numbers > 0 or long:
+        return ("", "")
+    if "question" in marks and "request" not in marks:
+        return ("", "")
+    if strangers(reading, clause) or not _is_passable(reading, clause):
+        return ("", "")
+    return None
+
+
+def _is_passable(reading: Reading, clause: Clause) -> bool:
+    """Nothing, or one short word away from the device, was not understood."""
+    own = reading.profile.words | reading.profile.about | reading.filled.explained
+    unknown = [
+        position
+        for position, piece in enumerate(clause.pieces)
+        if piece in clause.unknown and not _is_explained(piece.text, own, reading)
+    ]
+    if len(unknown) > _UNKNOWN_LET_PASS:
+        return False
+    devices = {
+        position
+        for position, piece in enumerate(clause.pieces)
+        if reading.filled.explained.intersection(piece.senses) and clause.things & set(piece.senses)
+    }
+    for position in unknown:
+        piece = clause.pieces[position]
+        if piece.kind is not Kind.WORD and len(piece.text) > _UNKNOWN_CHARS:
+            return False
+        if devices & {position - 1, position + 1}:
+            return False
+    return True
+
+
+def _is_explained(text: str, own: frozenset[str], reading: Reading) -> bool:
+    if any(one.startswith("~") and one.endswith(text[: len(one) - 1]) for one in own):
+        return True
+    values = {str(value).casefold() for value in reading.filled.arguments.values()}
+    return any(text in value for value in values)
+
+
+def _confirmed(drafts: tuple[Draft, ...], doubt: tuple[str, str] | None) -> Need:
+    """A question whose only answer is yes."""
+    yes = Choice(None, "", frozenset(), "")
+    preface = doubt if doubt and doubt[0] else None
+    return Need(Reason.CONFIRM, (Option(yes, drafts),), preface=preface)
+
+
+def is_plain_order(step: Step | None) -> bool:
+    """It can be done at once."""
+    return (
+        step is not None
+        and not isinstance(step, (Say,))
+        and all(isinstance(item, Order) for item in getattr(step, "orders", ()))
+        and hasattr(step, "orders")
+    )

@@ -1,0 +1,67 @@
+"""A conversation as turns: what the person said, what was called, what was answered."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.messages import ChatMessage, Role, ToolCall
+from agent.providers.offline.plan import Order
+
+# A question is answered in the next message or two; older turns only tell the language
+MAX_TURNS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call and what came of it."""
+
+    order: Order
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """From one message of the person to the next."""
+
+    text: str
+    exchanges: tuple[Exchange, ...]
+    answer: str
+
+
+def turns_of(messages: Sequence[ChatMessage]) -> list[Turn]:
+    """The last turns, oldest first; the last one is the one to answer."""
+    stretches: list[list[ChatMessage]] = []
+    for message in messages:
+        if message.role is Role.USER:
+            stretches.append([])
+        if stretches and message.role is not Role.SYSTEM:
+            stretches[-1].append(message)
+    return [_turn(stretch) for stretch in stretches[-MAX_TURNS:]]
+
+
+def _turn(stretch: Sequence[ChatMessage]) -> Turn:
+    calls = {call.call_id: call for message in stretch for call in message.tool_calls}
+    exchanges = tuple(
+        Exchange(_order(calls.get(message.call_id), message.tool_name), message.text)
+        for message in stretch
+        if message.role is Role.TOOL
+    )
+    last = stretch[-1]
+    spoken = last.role is Role.ASSISTANT and not last.tool_calls
+    return Turn(stretch[0].text, exchanges, last.text if spoken else "")
+
+
+def _order(call: ToolCall | None, tool_name: str) -> Order:
+    if call is None:
+        return Order(tool_name, {})
+    return Order(call.name, table_of(call.arguments_json))
+
+
+def table_of(text: str) -> Mapping[str, Any]:
+    """A JSON object, or an empty one where the text is something else."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

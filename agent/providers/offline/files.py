@@ -1,0 +1,67 @@
+"""Writing to a file: the one order whose text is taken as it was said."""
+
+from agent.providers.offline.pieces import Analysis, Piece
+from agent.providers.offline.plan import Draft, Say, Step, settle, step_of
+from agent.providers.offline.toolbox import Profile, Toolbox
+from agent.providers.offline.units import Kind
+
+_EDGES = " \t\r\n,:;，：；、"
+_QUOTES = "\"“”„«»「」『』'‘’"
+# Spoken around the text, and no part of it
+_AROUND = frozenset({"lead", "object", "request", "stop", "greet"})
+
+
+def writing(analysis: Analysis, box: Toolbox) -> Step | None:
+    """The step for `write ... to notes.txt`, when there is a tool that does it."""
+    pieces = analysis.pieces
+    verb = next((p for p in pieces if "write" in p.senses), None)
+    path = next((p for p in pieces if p.kind is Kind.PATH), None)
+    profile = _writer(box)
+    if verb is None or path is None or profile is None or not _is_order(pieces, verb, path):
+        return None
+    if any("negate" in p.senses for p in pieces if p.end <= verb.start):
+        return Say("left_alone")
+    content = _content(analysis, verb, path)
+    arguments = {"path": path.text, **({"content": content} if content else {})}
+    return step_of((settle(Draft(profile, arguments)),))
+
+
+def _writer(box: Toolbox) -> Profile | None:
+    for profile in box.speakable:
+        if profile.acts and {"path", "content"} <= {one.name for one in profile.parameters}:
+            return profile
+    return None
+
+
+def _is_order(pieces: tuple[Piece, ...], verb: Piece, path: Piece) -> bool:
+    """Nothing before the verb makes a question or a condition of it."""
+    before = {sense for p in pieces if p.end <= max(verb.start, path.start) for sense in p.senses}
+    outside = {sense for p in pieces if p.end <= verb.start for sense in p.senses}
+    return "read" not in before and not outside & {"ask", "open", "suppose", "self", "report"}
+
+
+def _content(analysis: Analysis, verb: Piece, path: Piece) -> str:
+    """The words between verb and file, else after both, else before both."""
+    pieces = list(analysis.pieces)
+    first, last = sorted((verb, path), key=lambda piece: piece.start)
+    inside = _trimmed([p for p in pieces if first.end <= p.start < last.start])
+    behind = _trimmed([p for p in pieces if p.start >= last.end])
+    ahead = _trimmed([p for p in pieces if p.end <= first.start])
+    for part in (inside, behind, ahead):
+        if part:
+            text = analysis.text[part[0].start : part[-1].end]
+            return text.strip(_EDGES).strip(_QUOTES)
+    return ""
+
+
+def _trimmed(pieces: list[Piece]) -> list[Piece]:
+    """Without what is spoken around the text at either end."""
+    while pieces and _is_around(pieces[0]):
+        pieces = pieces[1:]
+    while pieces and _is_around(pieces[-1]):
+        pieces = pieces[:-1]
+    return pieces
+
+
+def _is_around(piece: Piece) -> bool:
+    return piece.kind is Kind.MARK or (piece.known and _AROUND.issuperset(piece.senses))

@@ -1,0 +1,52 @@
+"""Which of the known languages a text is in: by script, by its letters, by the words that fit."""
+
+from agent.providers.offline.lexicon import LANGUAGES, lexicon
+from agent.providers.offline.pieces import Analysis, Piece, analyse
+from agent.providers.offline.units import Kind
+
+# This much tells a language; the rest would only cost time
+_LOOKED_AT_CHARS = 300
+_SCRIPTS = {
+    "en": frozenset({Kind.WORD}),
+    "de": frozenset({Kind.WORD}),
+    "es": frozenset({Kind.WORD}),
+    "zh": frozenset({Kind.HAN}),
+    "ja": frozenset({Kind.HAN, Kind.KANA}),
+    "ko": frozenset({Kind.HANGUL}),
+}
+# A letter that one language writes and its neighbours do not is worth more than a word
+_LETTER_WEIGHT = 1.5
+# A unit in the right script that no form explains still says something
+_SCRIPT_WEIGHT = 0.4
+# Kana settles it: Chinese has none
+_KANA_WEIGHT = 1.0
+
+
+def detect(text: str, previous: str = "en") -> str:
+    """The code of the language of a text; on a draw the previous one, then English."""
+    if not text.strip():
+        return previous
+    shown = text[:_LOOKED_AT_CHARS]
+    weights = {code: _weight(analyse(shown, code)) for code in LANGUAGES}
+    best = max(weights.values())
+    drawn = [code for code in LANGUAGES if weights[code] >= best]
+    if len(drawn) == len(LANGUAGES) or previous in drawn:
+        return previous
+    return drawn[0]
+
+
+def _weight(analysis: Analysis) -> float:
+    own = lexicon(analysis.code)
+    weight = _LETTER_WEIGHT * sum(char in own.letters for char in analysis.text.casefold())
+    for piece in analysis.pieces:
+        if piece.kind is Kind.KANA and analysis.code == "ja":
+            weight += _KANA_WEIGHT * piece.width
+        if piece.kind in _SCRIPTS[analysis.code]:
+            weight += piece.width * _worth(piece)
+    return weight
+
+
+def _worth(piece: Piece) -> float:
+    if piece.foreign or not piece.known:
+        return _SCRIPT_WEIGHT
+    return 1.0

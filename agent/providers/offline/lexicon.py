@@ -1,0 +1,163 @@
+"""The vocabulary of one language: forms to senses, longest form first, and its answers' wording.
+
+Read once from the TOML files beside this module. A sense is an English word that all languages
+share; `senses.py` knows which of them are things, actions, values or marks.
+"""
+
+import enum
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from agent.providers.offline.units import Kind, Unit, split
+
+LANGUAGES = ("en", "zh", "ja", "ko", "de", "es")
+
+_Forms = Mapping[str, Sequence[str]]
+
+
+class Place(enum.Enum):
+    """Where a form has its meaning."""
+
+    ANYWHERE = "words"
+    # Only before everything that carries weight
+    START = "at_start"
+    # Only as the last of a clause, such as the `an` of a German verb
+    END = "at_end"
+    # Only as the whole of what is said
+    ALONE = "alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A way to say some senses; a suffix may follow a Korean syllable without a space."""
+
+    units: tuple[str, ...]
+    senses: tuple[str, ...]
+    place: Place
+    suffix: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """A sentence that is compared by embeddings, and the plain one it stands for."""
+
+    say: str
+    means: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """One language."""
+
+    code: str
+    verb_final: bool
+    letters: frozenset[str]
+    forms: Mapping[str, tuple[Form, ...]]
+    alone: Mapping[tuple[str, ...], tuple[str, ...]]
+    numbers: Mapping[str, float]
+    likenesses: tuple[Likeness, ...]
+    # Tables of the answers' wording, as they stand in the file
+    wording: Mapping[str, Any]
+
+    def candidates(self, units: Sequence[Unit], position: int) -> list[Form]:
+        """Forms that are spelled here, longest first, wherever they have their meaning."""
+        forms = self.forms.get(units[position].text, ())
+        return [form for form in forms if _spelled(form, units, position)]
+
+
+@cache
+def variants() -> Mapping[str, str]:
+    """Traditional characters to the simplified ones that the vocabulary is written in."""
+    return {pair[0]: pair[1] for pair in _pairs()}
+
+
+@cache
+def traditional() -> Mapping[int, str]:
+    """The other way round, for answers: a table for `str.translate`."""
+    table: dict[int, str] = {}
+    for pair in _pairs():
+        table.setdefault(ord(pair[1]), pair[0])
+    return table
+
+
+@cache
+def lexicon(code: str) -> Lexicon:
+    """The vocabulary of a language of `LANGUAGES`."""
+    data = _read(code)
+    forms: dict[str, list[Form]] = {}
+    for place in (Place.ANYWHERE, Place.START, Place.END):
+        for form in _forms(data.get(place.value, {}), place):
+            forms.setdefault(form.units[0], []).append(form)
+    return Lexicon(
+        code=code,
+        verb_final=data["verb_final"],
+        letters=frozenset(data["letters"]),
+        forms={first: tuple(sorted(same, key=_length)) for first, same in forms.items()},
+        alone={form.units: form.senses for form in _forms(data.get("alone", {}), Place.ALONE)},
+        numbers={_texts(word)[0]: value for word, value in data["numbers"].items()},
+        likenesses=tuple(
+            Likeness(say, like["means"]) for like in data.get("like", ()) for say in like["say"]
+        ),
+        wording=data,
+    )
+
+
+@cache
+def concepts() -> Mapping[str, Any]:
+    """What the languages share."""
+    return _read("concepts")
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    file = resources.files("agent.providers.offline") / "vocabulary" / f"{name}.toml"
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def _pairs() -> list[str]:
+    pairs: str = _read("zh")["traditional"]
+    return pairs.split()
+
+
+def _forms(table: _Forms, place: Place) -> list[Form]:
+    return [
+        Form(_texts(form.removeprefix("-")), tuple(senses.split()), place, form.startswith("-"))
+        for senses, spellings in table.items()
+        for form in spellings
+    ]
+
+
+def _texts(form: str) -> tuple[str, ...]:
+    return tuple(unit.text for unit in split(form, variants()))
+
+
+def _length(form: Form) -> tuple[int, bool]:
+    # Of the same length, the form that is bound to a place is the one that is meant there
+    return -len(form.units), form.place is Place.ANYWHERE
+
+
+def _spelled(form: Form, units: Sequence[Unit], position: int) -> bool:
+    end = position + len(form.units)
+    window = units[position:end]
+    if tuple(unit.text for unit in window) != form.units:
+        return False
+    first = window[0]
+    if first.kind is Kind.HANGUL:
+        return form.suffix or not _continues(units, position, Kind.HANGUL)
+    if _is_katakana(first) and all(_is_katakana(unit) for unit in window):
+        # A word inside a longer foreign word is another word
+        before = position > 0 and _is_katakana(units[position - 1])
+        return not before and not (end < len(units) and _is_katakana(units[end]))
+    return True
+
+
+def _continues(units: Sequence[Unit], position: int, kind: Kind) -> bool:
+    return position > 0 and units[position].glued and units[position - 1].kind is kind
+
+
+def _is_katakana(unit: Unit) -> bool:
+    return unit.kind is Kind.KANA and unit.text >= "\u30a1"

@@ -1,0 +1,188 @@
+"""A text cut into pieces of vocabulary, and into what the vocabulary does not know.
+
+The language's own forms come first; English names of things are known in every language, because
+pins and files carry them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agent.providers.offline.lexicon import Form, Lexicon, Place, lexicon, variants
+from agent.providers.offline.numbers import from_digits, from_words
+from agent.providers.offline.senses import marks
+from agent.providers.offline.units import UNSPACED, Kind, Unit, split, tidy
+
+# What may come before a form that only counts at the beginning
+_LIGHT = frozenset({"request", "stop", "greet", "yes", "join", "thanks"})
+# What may come after a form that only counts at the end of a clause
+_AFTER_END = frozenset({"join", "but", "request", "suppose", "later"})
+_SENTENCE_ENDS = frozenset(".!?。\n")
+# Endings that the stem of an unknown English word is told by
+_ENDINGS = ("'s", "ing", "ed", "es", "s")
+_SHORTEST_STEM = 3
+_NUMBERED = re.compile(r"([a-z]{2,20})\d{1,4}")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Units that belong together; without senses they are unknown, a number, a path or a mark."""
+
+    kind: Kind
+    text: str
+    senses: tuple[str, ...]
+    start: int
+    end: int
+    glued: bool
+    # How many words or unspaced characters
+    width: int = 1
+    number: float | None = None
+    # Known only as an English name
+    foreign: bool = False
+
+    @property
+    def known(self) -> bool:
+        return bool(self.senses)
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Tidy text and its pieces by the vocabulary of one language."""
+
+    text: str
+    code: str
+    pieces: tuple[Piece, ...]
+
+
+def analyse(text: str, code: str) -> Analysis:
+    """The pieces of a text as somebody who speaks `code` would read it."""
+    text = tidy(text)
+    return Analysis(text, code, tuple(_Cutter(split(text, variants()), lexicon(code)).pieces()))
+
+
+def stem(word: str) -> str:
+    """What is left of an unknown word without its ending."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
+            return word.removesuffix(ending)
+    return word
+
+
+class _Cutter:
+    """Goes over units once, from the beginning."""
+
+    def __init__(self, units: Sequence[Unit], own: Lexicon) -> None:
+        self._units = units
+        self._own = own
+        self._english = lexicon("en")
+        self._only_light = True
+
+    def pieces(self) -> Iterator[Piece]:
+        if whole := self._whole():
+            yield whole
+            return
+        position = 0
+        while position < len(self._units):
+            piece, position = self._next(position)
+            self._watch(piece)
+            yield piece
+
+    def _whole(self) -> Piece | None:
+        spoken = [unit for unit in self._units if unit.kind is not Kind.MARK]
+        senses = self._own.alone.get(tuple(unit.text for unit in spoken))
+        return _piece(spoken, senses) if spoken and senses else None
+
+    def _next(self, position: int) -> tuple[Piece, int]:
+        unit = self._units[position]
+        if unit.kind in {Kind.PATH, Kind.MARK}:
+            return _piece([unit]), position + 1
+        if unit.kind is Kind.NUMBER:
+            number = from_digits(unit.text, self._own.wording["decimal"])
+            return _piece([unit], number=number), position + 1
+        for known in (self._own, self._english):
+            foreign = known is not self._own
+            for form in known.candidates(self._units, position):
+                if self._counts(form, position, foreign=foreign):
+                    end = position + len(form.units)
+                    piece = _piece(self._units[position:end], form.senses)
+                    return replace(piece, foreign=foreign), end
+        return self._number(position) or self._numbered(position) or self._unknown(position)
+
+    def _counts(self, form: Form, position: int, *, foreign: bool) -> bool:
+        if foreign:
+            # Little words of another language mean something else in this one
+            return form.place is Place.ANYWHERE and not marks().issuperset(form.senses)
+        if form.place is Place.START:
+            return self._only_light
+        return form.place is not Place.END or self._ends(position + len(form.units))
+
+    def _ends(self, position: int) -> bool:
+        if position >= len(self._units) or self._units[position].kind is Kind.MARK:
+            return True
+        after = self._own.candidates(self._units, position)
+        return bool(after) and not _AFTER_END.isdisjoint(after[0].senses)
+
+    def _number(self, position: int) -> tuple[Piece, int] | None:
+        end = position
+        values: list[float] = []
+        while end < len(self._units):
+            value = self._own.numbers.get(self._units[end].text)
+            if value is None:
+                break
+            values.append(value)
+            end += 1
+        if not values:
+            return None
+        unspaced = self._units[position].kind in UNSPACED
+        number = from_words(values, ten_multiplies=unspaced)
+        return _piece(self._units[position:end], number=number), end
+
+    def _numbered(self, position: int) -> tuple[Piece, int] | None:
+        """A known name with a number in one word, such as `led2`: also a name of its own."""
+        match = _NUMBERED.fullmatch(self._units[position].text)
+        senses = match and (self._name(self._own, match[1]) or self._name(self._english, match[1]))
+        if not senses:
+            return None
+        unit = self._units[position]
+        return _piece([unit], (*senses, f"~{unit.text}")), position + 1
+
+    def _name(self, known: Lexicon, word: str) -> tuple[str, ...]:
+        forms = known.forms.get(word, ())
+        named = [form.senses for form in forms if form.units == (word,)]
+        return next((senses for senses in named if marks().isdisjoint(senses)), ())
+
+    def _unknown(self, position: int) -> tuple[Piece, int]:
+        first = self._units[position]
+        end = position + 1
+        if first.kind in UNSPACED:
+            while end < len(self._units) and self._belongs(first, end):
+                end += 1
+        return _piece(self._units[position:end]), end
+
+    def _belongs(self, first: Unit, position: int) -> bool:
+        unit = self._units[position]
+        if unit.kind is not first.kind or not unit.glued:
+            return False
+        return not self._own.candidates(self._units, position)
+
+    def _watch(self, piece: Piece) -> None:
+        if piece.kind is Kind.MARK:
+            self._only_light = self._only_light or piece.text in _SENTENCE_ENDS
+        elif not piece.known or not _LIGHT.issuperset(piece.senses):
+            self._only_light = False
+
+
+def _piece(
+    units: Sequence[Unit], senses: tuple[str, ...] | None = None, number: float | None = None
+) -> Piece:
+    first = units[0]
+    return Piece(
+        kind=Kind.NUMBER if number is not None else first.kind,
+        text=(" " if first.kind is Kind.WORD else "").join(unit.text for unit in units),
+        senses=senses or (),
+        start=first.start,
+        end=units[-1].end,
+        glued=first.glued,
+        width=len(units),
+        number=number,
+    )

@@ -1,0 +1,137 @@
+"""What is to be done: orders that are complete, and what must be asked before others are.
+
+A need knows its options; a later message may settle it. All of it is recomputed from the
+conversation whenever it is needed, nothing is kept.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from agent.providers.offline.toolbox import Choice, Parameter, Profile
+
+# More calls than this out of one message are not what somebody meant
+MAX_CALLS = 8
+# More choices than this are not read out
+MAX_OPTIONS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One call, complete."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A call that may still lack arguments."""
+
+    profile: Profile
+    arguments: Mapping[str, Any]
+
+
+class Reason(enum.Enum):
+    """Why something is asked."""
+
+    # Several readings are as good as each other
+    MEAN = "mean"
+    # A choice was not named
+    WHICH = "which"
+    # A number or a text was not said
+    FILL = "fill"
+    # It was understood, but not clearly enough to act on
+    CONFIRM = "confirm"
+    # One memory may be the one to forget
+    FORGET_THIS = "forget_this"
+    # Several memories may be
+    FORGET_WHICH = "forget_which"
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer to a question: what names it, and what follows from it."""
+
+    choice: Choice
+    drafts: tuple[Draft, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that must be asked first.
+
+    Args:
+        parameter: what a `FILL` is about.
+        preface: the name of a sentence that comes before the question, and its slot.
+    """
+
+    reason: Reason
+    options: tuple[Option, ...]
+    parameter: Parameter | None = None
+    preface: tuple[str, str] | None = None
+
+
+Item: TypeAlias = Order | Need
+
+
+@dataclass(frozen=True, slots=True)
+class Do:
+    """Calls to make now."""
+
+    orders: tuple[Order, ...]
+    # What the calls are for, when their results are more than an answer
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question; the first need of the plan is what it is about."""
+
+    plan: tuple[Item, ...]
+
+    @property
+    def need(self) -> Need:
+        return next(item for item in self.plan if isinstance(item, Need))
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """A sentence by its name, with its slots."""
+
+    key: str
+    slots: Mapping[str, str] = field(default_factory=dict)
+
+
+Step: TypeAlias = Do | Ask | Say
+
+
+def settle(draft: Draft) -> Item:
+    """The order, or the question for the first argument it lacks."""
+    for parameter in draft.profile.parameters:
+        if parameter.required and parameter.name not in draft.arguments:
+            return _question(draft, parameter)
+    return Order(draft.profile.name, dict(draft.arguments))
+
+
+def with_argument(draft: Draft, name: str, value: object) -> Draft:
+    return Draft(draft.profile, {**draft.arguments, name: value})
+
+
+def step_of(items: tuple[Item, ...]) -> Step:
+    """What to do about a plan: ask what it needs, or do it."""
+    if any(isinstance(item, Need) for item in items):
+        return Ask(items)
+    return Do(tuple(item for item in items if isinstance(item, Order))[:MAX_CALLS])
+
+
+def _question(draft: Draft, parameter: Parameter) -> Need:
+    if not parameter.choices:
+        nothing = Choice(None, parameter.name, frozenset(), "")
+        return Need(Reason.FILL, (Option(nothing, (draft,)),), parameter)
+    options = tuple(
+        Option(choice, (with_argument(draft, parameter.name, choice.value),))
+        for choice in parameter.choices[:MAX_OPTIONS]
+    )
+    return Need(Reason.WHICH, options, parameter)

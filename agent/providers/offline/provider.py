@@ -1,0 +1,136 @@
+"""The provider that needs no network and no model: words, a little grammar, the tools there are.
+
+Everything it knows of a conversation is in the request: the same messages and tools give the same
+answer. It never raises on any text, and never acts on what it only half understood.
+"""
+
+import json
+import uuid
+from collections.abc import Sequence
+
+from agent.embeddings.base import Embedder
+from agent.messages import ToolCall
+from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, Stop
+from agent.providers.offline.answers import FAILURE, answer
+from agent.providers.offline.conversation import Exchange, Turn, turns_of
+from agent.providers.offline.language import detect
+from agent.providers.offline.likeness import Likenesses
+from agent.providers.offline.plan import Ask, Do, Order, Say, Step
+from agent.providers.offline.recalled import contents_by_key, forgotten, told
+from agent.providers.offline.remembering import FORGET, LIST, RECALL
+from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_RECALL, Toolbox, toolbox
+from agent.providers.offline.understanding import Understanding, understand
+from agent.providers.offline.wording import Voice
+
+
+class OfflineProvider(Provider):
+    """Understands simple commands in six languages; `embedder` adds paraphrases where it can."""
+
+    name = "offline"
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        self._likenesses = Likenesses(embedder)
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        box = toolbox(request.tools)
+        turns = turns_of(request.messages)
+        if not turns:
+            return ChatResponse(_help(Voice("en"), box))
+        voices = _voices(turns)
+        pending = None
+        for turn, voice in list(zip(turns, voices, strict=True))[_asked_since(turns) : -1]:
+            _, step = await self._step(turn, voice, box, pending)
+            pending = step if isinstance(step, Ask) and _was_asked(step, turn, voice) else None
+        understood, step = await self._step(turns[-1], voices[-1], box, pending)
+        return _response(step, turns[-1], understood, box, voices[-1])
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return Capabilities(native_tools=True)
+
+    async def list_models(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    async def _step(
+        self, turn: Turn, voice: Voice, box: Toolbox, pending: Ask | None
+    ) -> tuple[Understanding, Step]:
+        """What follows in a turn, after whatever was called in it already."""
+        understood = await understand(turn.text, voice.code, box, pending, self._likenesses)
+        return understood, _after_calls(understood.step, turn, box, voice)
+
+
+def _after_calls(step: Step, turn: Turn, box: Toolbox, voice: Voice) -> Step:
+    if not turn.exchanges:
+        return step
+    recalled = turn.exchanges[-1]
+    purpose = step.purpose if isinstance(step, Do) else ""
+    only_recalled = len(turn.exchanges) == 1 and recalled.order.tool == MEMORY_RECALL
+    if not only_recalled or recalled.result.startswith(FAILURE):
+        return Do(())
+    if purpose == FORGET:
+        query = str(recalled.order.arguments.get("query", ""))
+        return forgotten(query, recalled.result, box, voice)
+    if purpose in {RECALL, LIST}:
+        return told(turn.text, recalled.result, purpose, voice)
+    return Do(())
+
+
+def _response(
+    step: Step, turn: Turn, understood: Understanding, box: Toolbox, voice: Voice
+) -> ChatResponse:
+    if isinstance(step, Ask):
+        return ChatResponse(voice.question(step.need))
+    if isinstance(step, Do) and step.orders:
+        return ChatResponse(tool_calls=_calls(step.orders), stop=Stop.TOOLS)
+    if isinstance(step, Do):
+        return ChatResponse(_results(turn.exchanges, understood, box, voice))
+    return ChatResponse(_help(voice, box) if step.key == "help" else voice.sentence(step))
+
+
+def _results(
+    exchanges: Sequence[Exchange], understood: Understanding, box: Toolbox, voice: Voice
+) -> str:
+    forgets = any(one.order.tool == MEMORY_FORGET for one in exchanges)
+    recalls = [one for one in exchanges if forgets and one.order.tool == MEMORY_RECALL]
+    contents = contents_by_key([one.result for one in recalls])
+    shown = [one for one in exchanges if one not in recalls]
+    return answer(shown, box, voice, understood.asked, contents)
+
+
+def _calls(orders: Sequence[Order]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(f"offline-{uuid.uuid4().hex}", order.tool, _json(order)) for order in orders
+    )
+
+
+def _json(order: Order) -> str:
+    return json.dumps(order.arguments, ensure_ascii=False, separators=(",", ":"))
+
+
+def _help(voice: Voice, box: Toolbox) -> str:
+    lines = [f"- {line}" for line in voice.help_lines(box)]
+    if not lines:
+        return f"{voice.say('no_tools')} {voice.say('connect')}"
+    return "\n".join([voice.say("help"), *lines, voice.say("connect")])
+
+
+def _voices(turns: Sequence[Turn]) -> list[Voice]:
+    """The language of each turn: its own, else that of the turn before."""
+    voices: list[Voice] = []
+    code = "en"
+    for turn in turns:
+        code = detect(turn.text, code)
+        voices.append(Voice.for_text(code, turn.text))
+    return voices
+
+
+def _asked_since(turns: Sequence[Turn]) -> int:
+    """Where the run of questions begins that the last message may answer."""
+    start = len(turns) - 1
+    while start > 0 and "?" in turns[start - 1].answer.replace("？", "?"):
+        start -= 1
+    return start
+
+
+def _was_asked(step: Ask, turn: Turn, voice: Voice) -> bool:
+    """The question stands in what was answered: another voice may have spoken instead."""
+    return voice.question(step.need) in turn.answer

@@ -1,0 +1,120 @@
+"""Which tool a clause means: every tool is scored by its words, and by what it could be given.
+
+The weights are few and here. They were set by hand so that every table of utterances in the
+tests reads right; none is fitted.
+"""
+
+import math
+from dataclasses import dataclass
+
+from agent.providers.offline.clauses import Clause
+from agent.providers.offline.senses import actions, closeness, things
+from agent.providers.offline.slots import Filled, fill
+from agent.providers.offline.toolbox import ORDERS, Profile, Toolbox
+
+# A word of the tool's name, divided by how many tools share it
+_NAME = 3.0
+# Verbs in names are common, and say little alone
+_NAME_VERB = 1.5
+# Every thing in the name was said
+_WHOLE_NAME = 1.0
+# A word of the description, and all of them together at most
+_ABOUT = 0.5
+_ABOUT_MOST = 1.5
+# A device among its choices was named; on or off was said and it takes that
+_DEVICE = 3.0
+_SWITCH = 2.0
+# It does what the clause wants: looks where something is asked, acts where it is ordered
+_FIT = 1.0
+_MISFIT = 3.0
+# Asked whether something is on: it is something that is switched
+_SWITCHED_DEVICE = 1.5
+# A thing was said that this tool knows nothing of; a required argument was not said
+_STRANGE = 2.0
+_MISSING = 1.0
+# From here on a reading is believed
+ENOUGH = 2.6
+# Closer than this, two readings are one question
+MARGIN = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One tool as the meaning of a clause, and how much speaks for it."""
+
+    profile: Profile
+    filled: Filled
+    score: float
+
+
+def orders(clause: Clause) -> bool:
+    """Something is wanted done; whether it is ordered, asked or denied is another question."""
+    if clause.actions & ORDERS:
+        return True
+    bare = not clause.marks & {"state", "question", "ask", "open"}
+    return bool(clause.values) and bare and "read" not in clause.actions
+
+
+def readings(clause: Clause, box: Toolbox, *, acting: bool) -> list[Reading]:
+    """The believable readings, best first, among the tools that act or among those that look."""
+    scored = [_scored(profile, clause, box) for profile in box.speakable if profile.acts is acting]
+    believable = [reading for reading in scored if reading.score >= ENOUGH]
+    return sorted(believable, key=lambda reading: (-reading.score, reading.profile.name))
+
+
+def strangers(reading: Reading, clause: Clause) -> frozenset[str]:
+    """Known things in a clause that neither the tool's words nor its arguments account for."""
+    profile = reading.profile
+    words = profile.words | profile.about
+    used = reading.filled.explained | {
+        said for said in clause.things if any(closeness(word, {said}) for word in words)
+    }
+    return frozenset(said for said in clause.things - used if not said.startswith("~"))
+
+
+def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
+    filled = fill(profile, clause)
+    reading = Reading(profile, filled, 0.0)
+    score = _name(profile, clause, box) + _about(profile, clause)
+    score += _DEVICE * filled.named + _SWITCH * (filled.switched and profile.acts)
+    score += _fit(profile, clause)
+    if clause.values and not profile.acts and _is_switched(reading, box):
+        score += _SWITCHED_DEVICE
+    score -= _STRANGE * len(strangers(reading, clause))
+    missing = [
+        one
+        for one in profile.parameters
+        if one.required and one.name not in filled.arguments and one.name not in filled.tied
+    ]
+    return Reading(profile, filled, score - _MISSING * len(missing))
+
+
+def _name(profile: Profile, clause: Clause, box: Toolbox) -> float:
+    said = clause.things | clause.actions | ({"file"} if clause.paths else frozenset())
+    score = 0.0
+    for word in profile.words:
+        weight = _NAME_VERB if word in actions() else _NAME
+        score += weight * closeness(word, said) / math.sqrt(max(1, box.share(word)))
+    named = things(profile.words)
+    whole = bool(named) and all(closeness(word, said) for word in named)
+    return score + _WHOLE_NAME * whole
+
+
+def _about(profile: Profile, clause: Clause) -> float:
+    hits = (profile.about - profile.words) & (clause.things | clause.actions)
+    return min(_ABOUT_MOST, _ABOUT * len(hits))
+
+
+def _fit(profile: Profile, clause: Clause) -> float:
+    wanted = orders(clause)
+    if profile.acts:
+        return _FIT if wanted else 0.0
+    asked = clause.marks & {"question", "ask", "state"}
+    return -_MISFIT if wanted and not asked else _FIT
+
+
+def _is_switched(reading: Reading, box: Toolbox) -> bool:
+    device = reading.profile.device
+    if device is None or device.name not in reading.filled.arguments:
+        return False
+    return str(reading.filled.arguments[device.name]) in box.switched()

@@ -1,0 +1,68 @@
+"""What to say, or to forget, when memories came back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent.providers.offline.conversation import table_of
+from agent.providers.offline.pieces import analyse
+from agent.providers.offline.plan import Draft, Need, Option, Reason, Say, Step, settle, step_of
+from agent.providers.offline.relevance import CLEAR, FAINT, Match, Memory, matches
+from agent.providers.offline.remembering import LIST
+from agent.providers.offline.toolbox import MEMORY_FORGET, Choice, Toolbox, spelling_of, words_of
+from agent.providers.offline.wording import Voice
+
+# More than this in one answer is a list, not an answer
+_TOLD = 3
+_LISTED = 20
+# A memory in an answer is shown up to here
+_SHOWN_CHARS = 500
+
+
+def memories_of(result: str) -> list[Memory]:
+    """The memories in the result of a recall, whatever else it holds."""
+    found = table_of(result).get("memories")
+    entries = found if isinstance(found, list) else []
+    return [
+        Memory(str(entry["key"]), str(entry["content"])[:_SHOWN_CHARS])
+        for entry in entries
+        if isinstance(entry, Mapping) and "key" in entry and "content" in entry
+    ]
+
+
+def told(text: str, result: str, purpose: str, voice: Voice) -> Say:
+    """The answer to a question about what was told."""
+    memories = memories_of(result)
+    if purpose == LIST:
+        lines = [f"- {memory.content}" for memory in memories[:_LISTED]]
+        return Say("known", {"memories": "\n".join(lines)}) if lines else Say("nothing_known")
+    found = matches(analyse(text, voice.code), memories)
+    if not found or found[0].share < FAINT:
+        return Say("nothing_remembered")
+    key = "told" if found[0].share >= CLEAR else "nearest"
+    best = [one for one in found if one.share >= found[0].share][:_TOLD]
+    contents = [one.memory.content for one in best]
+    return Say(key, {"memories": " · ".join(contents)})
+
+
+def forgotten(query: str, result: str, box: Toolbox, voice: Voice) -> Step:
+    """Forget the one memory that is clearly meant; else ask, or say that there is none."""
+    profile = box.find(MEMORY_FORGET)
+    found = matches(analyse(query, voice.code), memories_of(result))
+    if profile is None or not found or found[0].share < FAINT:
+        return Say("nothing_to_forget")
+    best = [one for one in found if one.share >= found[0].share]
+    if len(best) == 1 and best[0].share >= CLEAR:
+        return step_of((settle(Draft(profile, {"key": best[0].memory.key})),))
+    reason = Reason.FORGET_THIS if len(found) == 1 else Reason.FORGET_WHICH
+    options = tuple(_option(one, Draft(profile, {"key": one.memory.key})) for one in found[:_TOLD])
+    return step_of((Need(reason, options),))
+
+
+def contents_by_key(results: Sequence[str]) -> Mapping[str, Any]:
+    """What was recalled in this turn, by key, so that it can be named when it is forgotten."""
+    return {memory.key: memory.content for result in results for memory in memories_of(result)}
+
+
+def _option(match: Match, draft: Draft) -> Option:
+    content = match.memory.content
+    return Option(Choice(None, content, words_of(content), spelling_of(content)), (draft,))

@@ -1,0 +1,103 @@
+"""What a message says to a question that was asked before it."""
+
+from collections.abc import Sequence
+
+from agent.providers.offline.clauses import Clause
+from agent.providers.offline.plan import (
+    Ask,
+    Draft,
+    Do,
+    Item,
+    Need,
+    Option,
+    Reason,
+    Say,
+    Step,
+    settle,
+    step_of,
+    with_argument,
+)
+from agent.providers.offline.slots import best_choices, fitting_number
+
+_ORDINALS = ("first", "second", "third")
+# Longer than this, a text given as an argument is not an answer to a question
+MAX_TEXT_CHARS = 4000
+_CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS})
+
+
+def replied(asked: Ask, text: str, clauses: Sequence[Clause]) -> Step | None:
+    """What follows from a reply; None when the message is something else."""
+    clause = clauses[0]
+    if clause.marks & {"no", "cancel"} or (clause.marks & {"negate"} and not clause.weighs):
+        return Say("cancelled")
+    need = asked.need
+    items = _settled(need, text, clause)
+    if items is None:
+        return None
+    plan: list[Item] = []
+    for item in asked.plan:
+        plan += items if item is need else [item]
+    return step_of(tuple(plan))
+
+
+def overrides(step: Step | None, clauses: Sequence[Clause], asked: Ask) -> bool:
+    """The message is an order of its own, whatever was asked before it."""
+    if not isinstance(step, Do):
+        return False
+    named = {sense for option in asked.need.options for sense in option.choice.senses}
+    values = frozenset().union(*(clause.values for clause in clauses))
+    ordered = any(clause.actions for clause in clauses)
+    return ordered or bool(values - named)
+
+
+def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
+    marks = clause.marks
+    if need.reason in _CONFIRMING:
+        return _all(need.options) if "yes" in marks else None
+    if "question" in marks or marks & {"negate"}:
+        return None
+    if need.reason is Reason.FILL:
+        return _filled(need, text, clause)
+    if marks & {"all", "both"}:
+        return _all(need.options)
+    chosen = _chosen(need.options, clause)
+    if not chosen:
+        return None
+    if len(chosen) > 1:
+        return [Need(need.reason, tuple(chosen), need.parameter)]
+    return _all(chosen)
+
+
+def _chosen(options: Sequence[Option], clause: Clause) -> list[Option]:
+    """The options that a reply names, by their words or by their place."""
+    choices = tuple(option.choice for option in options)
+    best = best_choices(choices, clause)
+    if best:
+        return [option for option in options if option.choice in best]
+    for place, ordinal in enumerate(_ORDINALS):
+        if ordinal in clause.marks:
+            return list(options[place : place + 1])
+    number = clause.numbers[0].number if len(clause.numbers) == 1 else None
+    if number is not None and number in range(1, len(options) + 1):
+        return [options[int(number) - 1]]
+    if "yes" in clause.marks and len(options) == 1:
+        return list(options)
+    return []
+
+
+def _filled(need: Need, text: str, clause: Clause) -> list[Item] | None:
+    parameter, draft = need.parameter, need.options[0].drafts[0]
+    if parameter is None:
+        return None
+    value: object = None
+    if parameter.kind in {"number", "integer"} and clause.numbers:
+        number = clause.numbers[0].number
+        value = None if number is None else fitting_number(parameter, number)
+    elif parameter.kind == "string" and text.strip():
+        value = text.strip()[:MAX_TEXT_CHARS]
+    return None if value is None else [settle(with_argument(draft, parameter.name, value))]
+
+
+def _all(options: Sequence[Option]) -> list[Item]:
+    drafts: list[Draft] = [draft for option in options for draft in option.drafts]
+    return [settle(draft) for draft in drafts]

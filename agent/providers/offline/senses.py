@@ -1,0 +1,42 @@
+"""Which senses are actions, values, marks or things, and which may stand for one another."""
+
+from collections.abc import Iterable, Set as AbstractSet
+from functools import cache
+
+from agent.providers.offline.lexicon import concepts
+
+# How well a sense answers another: its own, a neighbour's
+SAME = 1.0
+NEAR = 0.7
+
+
+@cache
+def actions() -> frozenset[str]:
+    return frozenset(concepts()["kinds"]["actions"])
+
+
+@cache
+def values() -> frozenset[str]:
+    return frozenset(concepts()["kinds"]["values"])
+
+
+@cache
+def marks() -> frozenset[str]:
+    return frozenset(concepts()["kinds"]["marks"])
+
+
+def things(senses: Iterable[str]) -> frozenset[str]:
+    """What is neither action nor value nor mark."""
+    return frozenset(senses) - actions() - values() - marks()
+
+
+def neighbours(sense: str) -> frozenset[str]:
+    """Senses that this one may mean when they are what there is."""
+    return frozenset(concepts()["near"].get(sense, ()))
+
+
+def closeness(wanted: str, said: AbstractSet[str]) -> float:
+    """How well what was said names `wanted`: 0, `NEAR` or `SAME`."""
+    if wanted in said:
+        return SAME
+    return NEAR if any(wanted in neighbours(sense) for sense in said) else 0.0

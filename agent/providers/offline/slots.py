@@ -1,0 +1,148 @@
+"""Arguments of a tool out of a clause: names, numbers, on and off, files.
+
+Only what was said is filled in, and only where it fits the schema.
+"""
+
+import math
+from collections.abc import Mapping, Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from agent.providers.offline.clauses import Clause
+from agent.providers.offline.senses import SAME, closeness, neighbours
+from agent.providers.offline.toolbox import Choice, Parameter, Profile
+
+# A name of which only a part was said, such as `led` of `red led`
+_PARTLY = 0.5
+# A longer name that fits wholly beats a shorter one within it
+_PER_WORD = 0.05
+_SPELLED_OUT = 0.1
+# Closer than this, two choices are one question
+_TIE = 0.04
+
+_PATH_NAMES = frozenset({"path", "file", "filename", "file_name"})
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """What a clause says of a tool's arguments.
+
+    Args:
+        tied: parameters for which several choices fit alike, and those choices.
+        named: how well the device was named, 0 to a little over 1.
+        switched: whether a value such as on was said for a parameter that takes it.
+        explained: senses of the clause that are used up.
+        numbers: how many numbers are used up.
+    """
+
+    arguments: Mapping[str, Any]
+    tied: Mapping[str, tuple[Choice, ...]]
+    named: float
+    switched: bool
+    explained: frozenset[str]
+    numbers: int
+
+
+def fill(profile: Profile, clause: Clause) -> Filled:
+    """Arguments of one tool; nothing is invented."""
+    said = clause.things | clause.actions | clause.values
+    arguments: dict[str, Any] = {}
+    tied: dict[str, tuple[Choice, ...]] = {}
+    explained: set[str] = set()
+    named = 0.0
+    for parameter in profile.parameters:
+        fit, best = _best(parameter, clause, said)
+        if len(best) > 1:
+            tied[parameter.name] = best
+        elif best:
+            arguments[parameter.name] = best[0].value
+        if not parameter.switches:
+            named = max(named, fit)
+        for choice in best:
+            explained |= _explained(choice.senses, said)
+    switched = _fill_booleans(profile, said, arguments)
+    numbers = _fill_numbers(profile, clause, arguments)
+    _fill_paths(profile, clause, arguments)
+    switched = switched or any(
+        one.switches and (one.name in arguments or one.name in tied) for one in profile.parameters
+    )
+    return Filled(arguments, tied, named, switched, frozenset(explained), numbers)
+
+
+def best_choices(
+    choices: tuple[Choice, ...], clause: Clause, *, whole: bool = False
+) -> tuple[Choice, ...]:
+    """The choices that a clause names best; several when it cannot be told which."""
+    said = clause.things | clause.actions | clause.values
+    return _ranked(choices, clause.spelling, said, whole=whole)[1]
+
+
+def fitting_number(parameter: Parameter, number: float) -> int | float | None:
+    """A number as this parameter takes it, or None."""
+    if not math.isfinite(number):
+        return None
+    if parameter.minimum is not None and number < parameter.minimum:
+        return None
+    if parameter.maximum is not None and number > parameter.maximum:
+        return None
+    if parameter.kind == "integer":
+        return int(number) if number == int(number) else None
+    return int(number) if number == int(number) else number
+
+
+def _best(
+    parameter: Parameter, clause: Clause, said: AbstractSet[str]
+) -> tuple[float, tuple[Choice, ...]]:
+    # "on" is a value of its own and never half a name
+    return _ranked(parameter.choices, clause.spelling, said, whole=parameter.switches)
+
+
+def _ranked(
+    choices: tuple[Choice, ...], spelling: str, said: AbstractSet[str], *, whole: bool
+) -> tuple[float, tuple[Choice, ...]]:
+    fits = [(_fit(choice, spelling, said, whole=whole), choice) for choice in choices]
+    best = max((fit for fit, _ in fits), default=0.0)
+    if best <= 0:
+        return 0.0, ()
+    return best, tuple(choice for fit, choice in fits if fit > best - _TIE)
+
+
+def _fit(choice: Choice, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:
+    if choice.spelling in spelling and not whole:
+        return SAME + _SPELLED_OUT + _PER_WORD * len(choice.senses)
+    fits = [closeness(sense, said) for sense in choice.senses]
+    hits = [fit for fit in fits if fit]
+    if len(hits) == len(fits):
+        return sum(fits) / len(fits) + _PER_WORD * len(fits)
+    return 0.0 if whole else _PARTLY * sum(hits) / len(fits)
+
+
+def _explained(senses: AbstractSet[str], said: AbstractSet[str]) -> set[str]:
+    return {one for one in said if one in senses or neighbours(one) & senses}
+
+
+def _fill_booleans(profile: Profile, said: AbstractSet[str], arguments: dict[str, Any]) -> bool:
+    wanted = closeness("on", said) - closeness("off", said)
+    booleans = [one for one in profile.parameters if one.kind == "boolean" and one.required]
+    if wanted and booleans:
+        arguments[booleans[0].name] = wanted > 0
+    return bool(wanted and booleans)
+
+
+def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> int:
+    """Numbers in the order they are said, required arguments first; how many were used."""
+    waiting = [one for one in profile.parameters if one.kind in {"number", "integer"}]
+    waiting.sort(key=lambda one: not one.required)
+    used = 0
+    for piece, parameter in zip(clause.numbers, waiting, strict=False):
+        value = None if piece.number is None else fitting_number(parameter, piece.number)
+        if value is not None:
+            arguments[parameter.name] = value
+        used += 1
+    return used
+
+
+def _fill_paths(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> None:
+    for parameter in profile.parameters:
+        if parameter.kind == "string" and parameter.name in _PATH_NAMES and clause.paths:
+            arguments[parameter.name] = clause.paths[0]

@@ -1,0 +1,201 @@
+"""The tools of a request as words: what their names, descriptions and choices mean.
+
+Whatever a schema holds, a profile comes of it; a tool whose arguments cannot be filled from
+speech is simply never complete.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from agent.messages import Effect, ToolSpec
+from agent.providers.offline.clauses import clauses_of
+from agent.providers.offline.language import detect
+from agent.providers.offline.lexicon import variants
+from agent.providers.offline.pieces import analyse
+from agent.providers.offline.senses import actions, things, values
+from agent.providers.offline.units import split, tidy
+
+# Descriptions say what they say at the beginning
+_ABOUT_CHARS = 300
+# Tools change with the hardware: a few sets of them are remembered
+_REMEMBERED_PROFILES = 256
+_WORD_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-./]+")
+
+MEMORY_STORE = "memory_store"
+MEMORY_RECALL = "memory_recall"
+MEMORY_FORGET = "memory_forget"
+_MEMORY = frozenset({MEMORY_STORE, MEMORY_RECALL, MEMORY_FORGET})
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value of an enumeration, and the senses that name it."""
+
+    value: Any
+    text: str
+    senses: frozenset[str]
+    spelling: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument, as far as its schema tells it."""
+
+    name: str
+    kind: str
+    required: bool
+    choices: tuple[Choice, ...]
+    default: Any
+    minimum: float | None
+    maximum: float | None
+    about: frozenset[str]
+
+    @property
+    def switches(self) -> bool:
+        """It takes on and off, or the like."""
+        named = {sense for choice in self.choices for sense in choice.senses}
+        return self.kind == "boolean" or bool(self.choices) and named <= values()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A tool as words."""
+
+    spec: ToolSpec
+    words: frozenset[str]
+    about: frozenset[str]
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def acts(self) -> bool:
+        """It changes something: it is used only when the order is clear."""
+        return self.spec.effect is not Effect.READ
+
+    @property
+    def device(self) -> Parameter | None:
+        """What the tool works on: its first enumeration that is no switch."""
+        return next((one for one in self.parameters if one.choices and not one.switches), None)
+
+    @property
+    def switch(self) -> Parameter | None:
+        return next((one for one in self.parameters if one.switches), None)
+
+    @property
+    def things(self) -> frozenset[str]:
+        return things(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolbox:
+    """All tools of a request."""
+
+    profiles: tuple[Profile, ...]
+
+    def find(self, name: str) -> Profile | None:
+        return next((profile for profile in self.profiles if profile.name == name), None)
+
+    @property
+    def speakable(self) -> tuple[Profile, ...]:
+        """Tools that are found by their words; memory has ways of its own."""
+        return tuple(profile for profile in self.profiles if profile.name not in _MEMORY)
+
+    def share(self, sense: str) -> int:
+        """How many tools have a sense in their names."""
+        return sum(sense in profile.words for profile in self.speakable)
+
+    def switched(self) -> frozenset[str]:
+        """Texts of everything that some tool turns on and off."""
+        return frozenset(
+            choice.text
+            for profile in self.speakable
+            if profile.acts and profile.switch and profile.device
+            for choice in profile.device.choices
+        )
+
+
+def toolbox(specs: Sequence[ToolSpec]) -> Toolbox:
+    return Toolbox(tuple(_profile(_Key(spec)) for spec in specs))
+
+
+def words_of(text: str) -> frozenset[str]:
+    """The senses of a name or a description, in whatever language it is."""
+    spaced = _WORD_BORDER.sub(" ", text)
+    code = detect(spaced)
+    clauses = clauses_of(analyse(spaced, code))
+    found = [clause.things | clause.actions | clause.values for clause in clauses]
+    return frozenset().union(*found)
+
+
+def spelling_of(name: str) -> str:
+    """A name as it is found in `Clause.spelling`."""
+    spaced = _WORD_BORDER.sub(" ", name)
+    return f" {' '.join(unit.text for unit in split(tidy(spaced), variants()))} "
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A spec that can be looked up although its schema cannot: the same words, the same profile."""
+
+    spec: ToolSpec
+
+    def __hash__(self) -> int:
+        return hash((self.spec.name, self.spec.description))
+
+
+@lru_cache(_REMEMBERED_PROFILES)
+def _profile(key: _Key) -> Profile:
+    spec = key.spec
+    properties = _table(spec.parameters.get("properties"))
+    required = spec.parameters.get("required")
+    needed = frozenset(map(str, required)) if isinstance(required, (list, tuple)) else frozenset()
+    return Profile(
+        spec=spec,
+        words=words_of(spec.name),
+        about=words_of(spec.description[:_ABOUT_CHARS]),
+        parameters=tuple(
+            _parameter(name, _table(schema), required=name in needed)
+            for name, schema in properties.items()
+        ),
+    )
+
+
+def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> Parameter:
+    options = schema.get("enum")
+    kind = schema.get("type")
+    return Parameter(
+        name=name,
+        kind=kind if isinstance(kind, str) else "",
+        required=required,
+        choices=_choices(options) if isinstance(options, (list, tuple)) else (),
+        default=schema.get("default"),
+        minimum=_number(schema.get("minimum")),
+        maximum=_number(schema.get("maximum")),
+        about=words_of(f"{name} {str(schema.get('description', ''))[:_ABOUT_CHARS]}"),
+    )
+
+
+def _choices(options: Sequence[Any]) -> tuple[Choice, ...]:
+    texts = [(option, str(option)) for option in options if isinstance(option, (str, int, float))]
+    return tuple(
+        Choice(option, text, words_of(text) or frozenset({f"~{text}"}), spelling_of(text))
+        for option, text in texts
+    )
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+# Senses of acting: what a name says that a tool does
+ORDERS = actions() - {"read", "list"}

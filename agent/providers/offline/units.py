@@ -1,0 +1,97 @@
+"""Text as units that vocabulary is matched by: words, and single characters where none are spaced.
+
+Units are folded (width, case, accents, traditional characters) and know where they stand in the
+original, so that a person's own words can be quoted unchanged. Any text is taken; the length of
+what is looked at is bounded.
+"""
+
+import enum
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# Longer than any command: the rest of a long message is kept, not understood
+MAX_CHARS = 2000
+
+_HAN = "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_KANA = "\u3041-\u3096\u30a1-\u30ff\u31f0-\u31ff"
+_HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
+_UNSPACED = f"{_HAN}{_KANA}{_HANGUL}"
+_SUFFIXES = "txt|md|json|csv|toml|ya?ml|log|py|ini|conf|html?|xml|pdf|jpe?g|png|wav|mp3|sh|dat"
+
+_UNIT = re.compile(
+    rf"""(?P<path>[~./]*[a-z0-9_-]+(?:[/.][a-z0-9_-]+){{0,8}}\.(?:{_SUFFIXES})(?![a-z0-9_]))
+    |(?P<number>\d{{1,15}}(?:[.,:]\d{{1,15}})*)
+    |(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<hangul>[{_HANGUL}])
+    |(?P<word>(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)*)
+    |(?P<mark>[^\w\s]|\n)""",
+    re.VERBOSE,
+)
+_APOSTROPHES = frozenset("’‘`´")
+# Beyond it there are no Latin letters, and marks are part of the letter
+_LAST_LATIN = "\u024f"
+
+
+class Kind(enum.Enum):
+    """What a unit is made of."""
+
+    WORD = "word"
+    NUMBER = "number"
+    PATH = "path"
+    # One Chinese character, also in Japanese
+    HAN = "han"
+    KANA = "kana"
+    # One Korean syllable
+    HANGUL = "hangul"
+    # Punctuation, or a line break
+    MARK = "mark"
+
+
+UNSPACED = frozenset({Kind.HAN, Kind.KANA, Kind.HANGUL})
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A folded piece of text; `start` and `end` are its place in the original."""
+
+    text: str
+    kind: Kind
+    start: int
+    end: int
+    # Nothing stands between it and the unit before
+    glued: bool
+
+
+def tidy(text: str) -> str:
+    """The form that places refer to: composed characters, no lone surrogates."""
+    sound = text.encode("utf-8", "replace").decode("utf-8")
+    return unicodedata.normalize("NFC", sound)
+
+
+def split(text: str, variants: Mapping[str, str]) -> tuple[Unit, ...]:
+    """The units of the first `MAX_CHARS` of tidy text."""
+    pieces = [_fold(char, variants) for char in text[:MAX_CHARS]]
+    places = [place for place, piece in enumerate(pieces) for _ in piece]
+    units: list[Unit] = []
+    last_end = -1
+    for match in _UNIT.finditer("".join(pieces)):
+        start, end = places[match.start()], places[match.end() - 1] + 1
+        kind = Kind(match.lastgroup)
+        units.append(Unit(match.group(), kind, start, end, match.start() == last_end))
+        last_end = match.end()
+    return tuple(units)
+
+
+def _fold(char: str, variants: Mapping[str, str]) -> str:
+    if char in _APOSTROPHES:
+        return "'"
+    if char in variants:
+        return variants[char]
+    folded = unicodedata.normalize("NFKC", char).casefold()
+    if folded <= "\x7f":
+        return folded
+    parts = unicodedata.normalize("NFD", folded)
+    if parts[0] <= _LAST_LATIN:
+        return "".join(part for part in parts if not unicodedata.combining(part))
+    return folded

@@ -1,0 +1,182 @@
+"""The answers' wording in one language: sentences, and what things, values and deeds are called."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.providers.offline.lexicon import lexicon, traditional, variants
+from agent.providers.offline.plan import Draft, Need, Order, Reason, Say
+from agent.providers.offline.toolbox import Profile, Toolbox, words_of
+
+# More digits than a sensor has only look exact
+_DIGITS = 4
+# A name longer than this is not a name
+_NAME_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Speaks one language; Chinese also in traditional characters."""
+
+    code: str
+    traditional: bool = False
+
+    @classmethod
+    def for_text(cls, code: str, text: str) -> "Voice":
+        """The voice that answers a text of this language."""
+        old = code == "zh" and any(char in variants() for char in text)
+        return cls(code, old)
+
+    def say(self, key: str, **slots: str) -> str:
+        return self._write(self._table("say")[key], slots)
+
+    def sentence(self, said: Say) -> str:
+        return self.say(said.key, **said.slots)
+
+    def listing(self, items: Sequence[str], last: str) -> str:
+        """Items with commas, and with `last` (`or`, `and`) before the last of them."""
+        if len(items) < 2:  # noqa: PLR2004 - one item needs no comma
+            return "".join(items)
+        return self.say("comma").join(items[:-1]) + self.say(last) + items[-1]
+
+    def quoted(self, text: str) -> str:
+        return self.say("quote").replace("{}", text)
+
+    def number(self, value: float) -> str:
+        """As many digits as mean something, with the language's own decimal sign."""
+        shown = f"{value:.{_DIGITS}f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"
+        return shown.replace(".", lexicon(self.code).wording["decimal"])
+
+    def thing(self, name: str) -> str:
+        """What a thing is called in a sentence; an unknown name stays what it is."""
+        labels = self._table("labels")
+        bare = name.replace("_", " ")[:_NAME_CHARS]
+        senses = words_of(name)
+        label = labels.get(name) or (labels.get(min(senses)) if len(senses) == 1 else None)
+        if label is not None:
+            return self._write(label, {})
+        if any(char.isdigit() for char in name):
+            return bare
+        return self._write(labels["{}"].replace("{}", "{name}"), {"name": bare})
+
+    def value(self, value: object, thing: str = "") -> str:
+        """What a value is called when it is said of a thing."""
+        if isinstance(value, bool):
+            value = "on" if value else "off"
+        if isinstance(value, (int, float)):
+            return self.number(value)
+        forms = self._table("values").get(str(value))
+        if isinstance(forms, list):
+            feminine = thing.startswith(lexicon(self.code).wording["feminine"])
+            forms = forms[feminine]
+        return self._write(forms, {}) if forms else str(value)
+
+    def weekday(self, english: str) -> str:
+        return self._write(self._table("weekdays").get(english, english), {})
+
+    def deed(self, order: Order, profile: Profile | None) -> str:
+        """What an order does, as it follows "I could not"."""
+        deeds = self._table("deeds")
+        if order.tool in deeds:
+            return self.deed_by(order.tool)
+        thing = self.thing(subject(order, profile))
+        wanted = _wanted(order, profile)
+        if wanted is None:
+            reads = profile is not None and not profile.acts
+            tool = order.tool.replace("_", " ")
+            return self.deed_by("read" if reads else "use", thing=thing, tool=tool)
+        key = wanted if wanted in {"on", "off"} else "other"
+        return self.deed_by(key, thing=thing, value=self.value(wanted, thing))
+
+    def deed_by(self, key: str, **slots: str) -> str:
+        return self._write(self._table("deeds")[key], slots)
+
+    def reason(self, english: str) -> str:
+        """Why something failed; reasons that are known are told in the language."""
+        for known, own in self._table("reasons").items():
+            if english.startswith(known):
+                return self._write(own, {}) + english[len(known) :]
+        return english
+
+    def help_lines(self, box: Toolbox) -> list[str]:
+        """What can be done with the tools that are there, one line each."""
+        return [line for profile in box.profiles for line in [self._help(profile)] if line]
+
+    def question(self, need: Need) -> str:
+        """A need as a question, with what must be said before it."""
+        if need.preface is None:
+            return self._question(need)
+        key, slot = need.preface
+        return f"{self.say(key, thing=slot)} {self._question(need)}"
+
+    def _question(self, need: Need) -> str:
+        if need.reason is Reason.CONFIRM:
+            deeds = [self._deed_of(draft) for option in need.options for draft in option.drafts]
+            return self.say("confirm", deed=self.listing(deeds, "and"))
+        if need.reason is Reason.FORGET_THIS:
+            return self.say("forget_this", memory=self.quoted(need.options[0].choice.text))
+        if need.reason is Reason.FORGET_WHICH:
+            texts = [self.quoted(option.choice.text) for option in need.options]
+            return self.say("forget_which", choices=self.listing(texts, "or"))
+        if need.reason is Reason.FILL:
+            return self._fill_question(need)
+        names = [self._choice(option.choice.text) for option in need.options]
+        return self.say(need.reason.value, choices=self.listing(names, "or"))
+
+    def _fill_question(self, need: Need) -> str:
+        parameter = need.parameter
+        name = self.quoted(parameter.name.replace("_", " ")) if parameter else ""
+        if parameter is None or parameter.minimum is None or parameter.maximum is None:
+            return self.say("fill", name=name)
+        low, high = self.number(parameter.minimum), self.number(parameter.maximum)
+        return self.say("fill_range", name=name, low=low, high=high)
+
+    def _choice(self, text: str) -> str:
+        named = self._table("values").get(text)
+        return self.value(text) if named else self.thing(text)
+
+    def _deed_of(self, draft: Draft) -> str:
+        return self.deed(Order(draft.profile.name, draft.arguments), draft.profile)
+
+    def _help(self, profile: Profile) -> str:
+        lines = self._table("help")
+        device = profile.device
+        names = [choice.text for choice in device.choices] if device else []
+        slots = {
+            "choices": self.listing([self.thing(name) for name in names], "and"),
+            "example": self.thing(names[0]) if names else "",
+        }
+        if profile.name in lines:
+            return self._write(lines[profile.name], slots)
+        if names and profile.acts and profile.switch:
+            return self._write(lines["switch"], slots)
+        if names and not profile.acts:
+            return self._write(lines["read"], slots)
+        if "temperature" in profile.words:
+            return self._write(lines["temperature"], slots)
+        return profile.spec.description.partition(". ")[0].rstrip(".")
+
+    def _table(self, name: str) -> Mapping[str, Any]:
+        table: Mapping[str, Any] = lexicon(self.code).wording[name]
+        return table
+
+    def _write(self, template: str, slots: Mapping[str, str]) -> str:
+        if self.traditional:
+            template = template.translate(traditional())
+        capitals = {key.capitalize(): value[:1].upper() + value[1:] for key, value in slots.items()}
+        return template.format_map({**capitals, **slots}) if "{" in template else template
+
+
+def subject(order: Order, profile: Profile | None) -> str:
+    """The name of what an order is about: the device chosen, else the last thing in its name."""
+    if profile is not None and profile.device is not None:
+        chosen = order.arguments.get(profile.device.name)
+        if isinstance(chosen, str):
+            return chosen
+    words = order.tool.split("_")
+    return words[-1]
+
+
+def _wanted(order: Order, profile: Profile | None) -> object:
+    switch = profile.switch if profile is not None else None
+    return None if switch is None else order.arguments.get(switch.name)
