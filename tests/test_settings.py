@@ -200,6 +200,16 @@ class TestPaths:
         paths = find_paths({"HOME": "/h", "BARNACLE_MODEL_DIR": "/e"}, Settings(), None)
         assert paths.model_dir == Path("/e")
 
+    def test_a_user_without_a_home_is_told_what_to_set(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def no_home() -> Path:
+            raise RuntimeError("no home")
+
+        monkeypatch.setattr(Path, "home", no_home)
+        with pytest.raises(ConfigRefused, match="set HOME, or BARNACLE_CONFIG and BARNACLE_STATE"):
+            find_config({})
+
     def test_the_command_line_wins(self, tmp_path: Path) -> None:
         config = tmp_path / "b.toml"
         config.write_text('[agent]\nname = "Otto"')

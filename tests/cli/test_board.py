@@ -1,13 +1,22 @@
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agent.cli import exits
+from agent.cli import board, exits
 from agent.cli.main import main
+from agent.clock import Clock
 from agent.health import visit
 from agent.health.status import BoardReport, Status, own_start_ticks, write_status
+from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
+from tests.fakes.peer import TEMPERATURE, ScriptedBoard
+from tests.fakes.ports import FakePort, FakePorts
+
+# Its place in the wire format's list of answer codes
+INTERLOCK = 6
 
 
 @pytest.fixture
@@ -21,6 +30,44 @@ def silent_port(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
     yield os.ttyname(theirs)
     os.close(ours)
     os.close(theirs)
+
+
+@pytest.fixture
+def scripted(silent_port: str, monkeypatch: pytest.MonkeyPatch) -> ScriptedBoard:
+    """A board that answers, wherever the command looks for one."""
+    peer = ScriptedBoard()
+
+    def linked(settings: BoardSettings, folder: Path, clock: Clock) -> SerialBoard:
+        machine = FakePorts(lambda: FakePort(peer), settings.port or silent_port)
+        return SerialBoard(settings, folder, clock, machine)
+
+    monkeypatch.setattr(board, "SerialBoard", linked)
+    return peer
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_board_that_answers_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["board", "info", "--json", "--port", "/dev/ttyACM7"]) == exits.OK
+    said = json.loads(capsys.readouterr().out)
+    assert (said["state"], said["port"]) == ("ready", "/dev/ttyACM7")
+
+
+def test_a_call_acts_and_leaves_the_output_safe(scripted: ScriptedBoard) -> None:
+    assert main(["board", "call", "gpio_write", "pin=led", "value=on"]) == exits.OK
+    assert [value for _, _, value in scripted.record][-2:] == [1, 0]
+
+
+def test_a_call_that_the_board_refuses_is_one_line(
+    scripted: ScriptedBoard, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted.overrides[TEMPERATURE] = (INTERLOCK, b"the door is \x1b[31mopen")
+    assert main(["board", "call", "mcu_temperature"]) == exits.FAILED
+    assert capsys.readouterr().err == "barnacle: interlock: the door is [31mopen\n"
+
+
+@pytest.mark.usefixtures("scripted")
+def test_a_wrong_call_is_wrong_usage() -> None:
+    assert main(["board", "call", "dance"]) == exits.USAGE
 
 
 def test_a_board_that_does_not_answer_is_one_line(
