@@ -23,5 +23,16 @@ def _inline(schema: object, definitions: dict[str, dict[str, object]]) -> object
         return schema
     if "$ref" in schema:
         name = str(schema["$ref"]).rsplit("/", 1)[-1]
-        return _inline(definitions[name], definitions)
-    return {key: _inline(value, definitions) for key, value in schema.items() if key != "title"}
+        # What stands beside a reference, such as a default, is about this field alone
+        beside = {key: value for key, value in schema.items() if key != "$ref"}
+        return _inline({**definitions[name], **beside}, definitions)
+    return {
+        key: _fields(value, definitions) if key == "properties" else _inline(value, definitions)
+        for key, value in schema.items()
+        if key != "title"
+    }
+
+
+def _fields(fields: dict[str, object], definitions: dict[str, dict[str, object]]) -> object:
+    """Here the keys are names that a tool has chosen, whatever they are."""
+    return {name: _inline(schema, definitions) for name, schema in fields.items()}
