@@ -1,74 +1,42 @@
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import aclosing
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from agent.config import Secret
 from agent.errors import ProviderError, ProviderRefused, TransientProviderError
 from agent.http import HttpClient
 from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
-from agent.providers.base import (
+from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Stop, TextDelta, Usage
     Capabilities,
-    ChatRequest,
     ChatResponse,
     Stop,
     TextDelta,
     Usage,
 )
 from agent.providers.openai import OpenAIProvider
-from agent.providers.reader import Patience
 from agent.providers.settings import ProviderSettings
 from tests.fakes import llm_server
-from tests.fakes.llm_server import Call, LlmServer, Reply, failed, running, sse, streamed, whole
-from tests.fakes.llm_transport import OneReplyTransport
+from tests.fakes.llm_server import Call, Reply, failed, running, sse, streamed, whole
+from tests.fakes.llm_talk import (
+    ASKED,
+    KEY,
+    TEXT,
+    WRITE,
+    asking,
+    heard,
+    provider_at,
+    provider_of,
+    until_abandoned,
+)
 
-KEY = "canary-0123456789"
-ASKED = ChatRequest((ChatMessage.user("turn the led on"),))
+ROOT = Path(__file__).parents[2]
 TOOLS = (ToolSpec("board_gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),)
-WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
-TEXT = "Gern! 好的,打开灯 💡 — fertig."
-
-
-def provider_at(server: LlmServer, patience: Patience | None = None) -> OpenAIProvider:
-    chosen = ProviderSettings(base_url=server.base_url, model="fake-model", api_key=Secret(KEY))
-    return OpenAIProvider(chosen, {}, HttpClient(), patience)
-
-
-@asynccontextmanager
-async def asking(
-    *script: object, patience: Patience | None = None
-) -> AsyncIterator[tuple[LlmServer, OpenAIProvider]]:
-    async with running(*script) as server:
-        provider = provider_at(server, patience)
-        yield server, provider
-        await provider._http.aclose()
-
-
-def provider_of(reply: Reply) -> OpenAIProvider:
-    """A provider whose service gives one reply, without a socket."""
-    http = HttpClient(OneReplyTransport(reply))
-    return OpenAIProvider(ProviderSettings(base_url="http://service.invalid"), {}, http)
-
-
-async def heard(
-    provider: OpenAIProvider, request: ChatRequest = ASKED
-) -> tuple[str, ChatResponse | ProviderError]:
-    """The text that was shown, and how it ended."""
-    shown = ""
-    try:
-        async with aclosing(provider.stream(request)) as items:
-            async for item in items:
-                if isinstance(item, ChatResponse):
-                    return shown, item
-                shown += item.text
-    except ProviderError as err:
-        return shown, err
-    raise AssertionError("the stream ended without a response")
 
 
 async def test_text_streams_and_ends_with_one_response() -> None:
@@ -145,139 +113,6 @@ async def test_connections_are_used_again() -> None:
         assert len(client._transport._pool.connections) == 1
 
 
-# Every cut, at every byte
-
-
-FULL = sse(*llm_server.events("Hi 💡!", [WRITE], piece_chars=9))
-FINISH_AT = FULL.index(b'"finish_reason":"tool_calls"')
-
-
-async def test_a_stream_cut_after_any_byte_never_gives_half_a_call() -> None:
-    calls = (ToolCall("call_1", WRITE.name, WRITE.arguments),)
-    complete = 0
-    for cut_after in range(len(FULL) + 1):
-        shown, ended = await heard(provider_of(Reply(FULL, cut_after=cut_after)))
-        assert "Hi 💡!".startswith(shown)
-        if isinstance(ended, ChatResponse):
-            complete += 1
-            assert cut_after > FINISH_AT
-            assert (ended.text, ended.tool_calls) == (shown, calls)
-        else:
-            assert isinstance(ended, TransientProviderError)
-    assert complete > 0
-
-
-async def test_a_stream_that_ends_after_any_byte_never_gives_half_a_call() -> None:
-    for end in range(len(FULL) + 1):
-        _, ended = await heard(provider_of(Reply(FULL[:end])))
-        if isinstance(ended, ChatResponse):
-            assert end > FINISH_AT
-            assert ended.tool_calls[0].arguments_json == WRITE.arguments
-
-
-async def test_one_byte_at_a_time_gives_the_same_as_all_at_once() -> None:
-    at_once = await heard(provider_of(Reply(FULL)))
-    assert await heard(provider_of(Reply(FULL, piece_bytes=1))) == at_once
-    assert at_once[0] == "Hi 💡!"
-
-
-async def test_a_cut_names_the_call_and_keeps_the_text() -> None:
-    async with asking(Reply(FULL, cut_after=FINISH_AT)) as (_, provider):
-        shown, ended = await heard(provider)
-    assert shown == "Hi 💡!"
-    assert isinstance(ended, TransientProviderError)
-    assert "in the middle of the call to board_gpio_write" in str(ended)
-
-
-@pytest.mark.parametrize("missing", [b"data: [DONE]\n\n", b"\n\ndata: [DONE]\n\n", b"\n"])
-async def test_the_end_mark_is_optional_once_the_reason_is_known(missing: bytes) -> None:
-    shown, ended = await heard(provider_of(Reply(FULL.removesuffix(missing))))
-    assert isinstance(ended, ChatResponse)
-    assert ended.tool_calls
-    assert shown == ended.text
-
-
-async def test_an_end_mark_without_a_reason_makes_no_call_whole() -> None:
-    chunks = llm_server.events("", [WRITE])[:-2]
-    _, ended = await heard(provider_of(Reply(sse(*chunks))))
-    assert isinstance(ended, TransientProviderError)
-    assert "board_gpio_write" in str(ended)
-
-
-# Garbage
-
-
-@settings(max_examples=150)
-@given(st.data())
-async def test_flipped_and_spliced_streams_end_in_a_response_or_a_sentence(
-    data: st.DataObject,
-) -> None:
-    stream = bytearray(FULL)
-    for _ in range(data.draw(st.integers(1, 6))):
-        at = data.draw(st.integers(0, len(stream) - 1))
-        stream[at : at + data.draw(st.integers(0, 30))] = data.draw(st.binary(max_size=12))
-    shown, ended = await heard(provider_of(Reply(bytes(stream))))
-    shown.encode()
-    if isinstance(ended, ChatResponse):
-        assert ended.text == shown
-    else:
-        assert str(ended).isprintable()
-
-
-@given(st.binary(max_size=300), st.sampled_from(["text/event-stream", "application/json", ""]))
-async def test_noise_of_any_type_is_a_sentence(noise: bytes, content_type: str) -> None:
-    _, ended = await heard(provider_of(Reply(noise, content_type=content_type)))
-    if isinstance(ended, ProviderError):
-        assert str(ended).isprintable()
-
-
-async def test_a_captive_portal_is_a_sentence() -> None:
-    async with asking(llm_server.captive_portal()) as (_, provider):
-        _, ended = await heard(provider)
-    assert isinstance(ended, TransientProviderError)
-    assert "web page" in str(ended)
-    assert "sign-in page" in str(ended)
-
-
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [
-        (Reply(b"hello", content_type="text/plain"), "sent text/plain instead of a completion"),
-        (Reply(b"", content_type=""), "sent nothing instead of a completion"),
-        (Reply(b"data: nonsense\n\n"), "no completion: not JSON"),
-        (Reply(b"data: " + b"[" * 40 + b"\n\n"), "nested deeper than 32"),
-        (Reply(b'data: {"choices":7}\n\n'), "Expected `array"),
-        (Reply(b"data: " + b"x" * 300_000), "more than 256 KB"),
-        (Reply(b"{" + b" " * 1_100_000, content_type="application/json"), "more than 1024 KB"),
-        (Reply(b"[1]", content_type="application/json"), "no completion"),
-    ],
-)
-async def test_what_is_no_completion_is_a_sentence(reply: Reply, said: str) -> None:
-    _, ended = await heard(provider_of(reply))
-    assert isinstance(ended, TransientProviderError)
-    assert said in str(ended)
-
-
-async def test_an_endless_answer_is_stopped_by_its_size() -> None:
-    chunk = {"choices": [{"index": 0, "delta": {"content": "x" * 60_000}}]}
-    shown, ended = await heard(provider_of(Reply(sse(*[chunk] * 30))))
-    assert "longer than 1024 KB" in str(ended)
-    assert len(shown) <= 1024 * 1024
-
-
-async def test_line_separators_inside_data_are_text() -> None:
-    text = "a\u2028b\u2029c\u0085d"
-    assert (await heard(provider_of(streamed(text))))[0] == text
-
-
-async def test_halves_of_characters_are_joined() -> None:
-    stream = (
-        b'data: {"choices":[{"delta":{"content":"\\ud83d"}}]}\n\n'
-        b'data: {"choices":[{"delta":{"content":"\\udca1"},"finish_reason":"stop"}]}\n\n'
-    )
-    assert (await heard(provider_of(Reply(stream))))[0] == "💡"
-
-
 # Errors
 
 
@@ -338,54 +173,6 @@ async def test_nobody_there_is_a_sentence() -> None:
     await provider._http.aclose()
 
 
-# Time
-
-
-async def test_silence_before_the_first_event_is_given_up() -> None:
-    patience = Patience(total_s=5, first_byte_s=0.1)
-    async with asking(Reply(stalls=True), patience=patience) as (server, provider):
-        _, ended = await heard(provider)
-        await until_abandoned(server)
-    assert isinstance(ended, TransientProviderError)
-    assert "sent nothing" in str(ended)
-
-
-async def test_silence_in_the_middle_keeps_the_text_and_names_the_place() -> None:
-    begun = Reply(sse(*llm_server.events("Begun")[:3], done=False), stalls=True)
-    patience = Patience(total_s=5, between_bytes_s=0.1)
-    async with asking(begun, patience=patience) as (_, provider):
-        shown, ended = await heard(provider)
-    assert shown == "Begun"
-    assert "sent nothing" in str(ended)
-    assert "in the middle of the answer" in str(ended)
-
-
-async def test_a_drip_ends_at_the_limit_of_the_whole_answer() -> None:
-    dripping = streamed("x" * 400, piece_bytes=16, pause_s=0.02)
-    patience = Patience(total_s=0.3, first_byte_s=5, between_bytes_s=5)
-    async with asking(dripping, patience=patience) as (_, provider):
-        _, ended = await heard(provider)
-    assert isinstance(ended, TransientProviderError)
-    assert "provider.timeout_s" in str(ended)
-
-
-async def test_silence_after_the_reason_loses_only_the_token_count() -> None:
-    finished = Reply(sse(*llm_server.events("Done", [WRITE])[:-1], done=False), stalls=True)
-    patience = Patience(total_s=5, between_bytes_s=0.1)
-    async with asking(finished, patience=patience) as (_, provider):
-        _, ended = await heard(provider)
-    assert isinstance(ended, ChatResponse)
-    assert ended.tool_calls
-    assert ended.usage == Usage()
-
-
-async def test_a_service_that_does_not_close_after_the_end_mark_costs_nothing() -> None:
-    unclosed = replace(streamed("Done"), stalls=True)
-    async with asking(unclosed) as (_, provider):
-        async with asyncio.timeout(2):
-            assert (await provider.chat(ASKED)).text == "Done"
-
-
 # Cancellation
 
 
@@ -414,12 +201,8 @@ async def test_closing_the_stream_early_closes_the_connection_at_once() -> None:
         await until_abandoned(server)
 
 
-async def until_abandoned(server: LlmServer) -> None:
-    async with asyncio.timeout(2):
-        await server.was_abandoned.wait()
-
-
 # Dialects
+
 
 NEEDS_OTHER_NAME = failed(
     400,
@@ -503,3 +286,74 @@ async def test_the_official_service_is_the_default() -> None:
     provider = OpenAIProvider(ProviderSettings(), {}, HttpClient())
     assert provider._service.host == "api.openai.com"
     assert provider._service.url == "https://api.openai.com/v1"
+
+
+# The obedient model, started by hand
+
+
+@pytest.fixture
+def obedient_url() -> Iterator[str]:
+    command = [sys.executable, "-m", "tests.fakes.llm_server", "--obedient"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as process:
+        assert process.stdout is not None
+        yield process.stdout.readline().strip()
+        process.terminate()
+
+
+@pytest.mark.parametrize(
+    ("said", "call", "result", "answer"),
+    [
+        (
+            "turn the led on",
+            ("board_gpio_write", {"pin": "led", "value": "on"}),
+            '{"pin":"led","value":"on"}',
+            "The led is on now.",
+        ),
+        (
+            "关闭led灯",
+            ("board_gpio_write", {"pin": "led", "value": "off"}),
+            '{"pin":"led","value":"off"}',
+            "led 现在已关闭。",
+        ),
+        (
+            "what is the temperature?",
+            ("board_mcu_temperature", {}),
+            '{"value":24.5,"unit":"°C"}',
+            "It is 24.5 °C.",
+        ),
+        (
+            "记住我妹妹叫小美",
+            ("memory_store", {"content": "我妹妹叫小美"}),
+            '{"stored":"k"}',
+            "我记住了。",
+        ),
+        (
+            "what is my sister called?",
+            ("memory_recall", {"query": "what is my sister called?"}),
+            '{"memories":[{"key":"k","content":"my sister is called Mei"}]}',
+            "You told me: my sister is called Mei",
+        ),
+        (
+            "turn the led on",
+            ("board_gpio_write", {"pin": "led", "value": "on"}),
+            "error: the board is not connected (unplugged)",
+            "That did not work: error: the board is not connected (unplugged)",
+        ),
+    ],
+)
+async def test_a_whole_turn_with_the_obedient_model(
+    obedient_url: str, said: str, call: tuple[str, dict[str, str]], result: str, answer: str
+) -> None:
+    http = HttpClient()
+    provider = OpenAIProvider(ProviderSettings(base_url=obedient_url), {}, http)
+    names = ("board_gpio_write", "board_mcu_temperature", "memory_store", "memory_recall")
+    tools = tuple(replace(TOOLS[0], name=name) for name in names)
+    asked = ChatRequest((ChatMessage.user(said),), tools)
+    _, wanted = await heard(provider, asked)
+    assert isinstance(wanted, ChatResponse)
+    (made,) = wanted.tool_calls
+    assert (made.name, json.loads(made.arguments_json)) == call
+    turn = (ChatMessage.assistant("", (made,)), ChatMessage.tool(made, result))
+    shown, _ = await heard(provider, replace(asked, messages=(*asked.messages, *turn)))
+    assert shown == answer
+    await http.aclose()

@@ -1,0 +1,63 @@
+"""A conversation with the fake service, as short as a test wants to write it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+
+from agent.config import Secret
+from agent.errors import ProviderError
+from agent.http import HttpClient
+from agent.messages import ChatMessage
+from agent.providers.base import ChatRequest, ChatResponse
+from agent.providers.openai import OpenAIProvider
+from agent.providers.reader import Patience
+from agent.providers.settings import ProviderSettings
+from tests.fakes.llm_server import Call, LlmServer, Reply, Respond, running
+from tests.fakes.llm_transport import OneReplyTransport
+
+KEY = "canary-0123456789"
+ASKED = ChatRequest((ChatMessage.user("turn the led on"),))
+WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
+TEXT = "Gern! 好的,打开灯 💡 — fertig."
+
+
+def provider_at(server: LlmServer, patience: Patience | None = None) -> OpenAIProvider:
+    chosen = ProviderSettings(base_url=server.base_url, model="fake-model", api_key=Secret(KEY))
+    return OpenAIProvider(chosen, {}, HttpClient(), patience)
+
+
+@asynccontextmanager
+async def asking(
+    *script: Reply | Respond, patience: Patience | None = None
+) -> AsyncIterator[tuple[LlmServer, OpenAIProvider]]:
+    async with running(*script) as server:
+        provider = provider_at(server, patience)
+        yield server, provider
+        await provider._http.aclose()
+
+
+def provider_of(reply: Reply) -> OpenAIProvider:
+    """A provider whose service gives one reply, without a socket."""
+    http = HttpClient(OneReplyTransport(reply))
+    return OpenAIProvider(ProviderSettings(base_url="http://service.invalid"), {}, http)
+
+
+async def heard(
+    provider: OpenAIProvider, request: ChatRequest = ASKED
+) -> tuple[str, ChatResponse | ProviderError]:
+    """The text that was shown, and how it ended."""
+    shown = ""
+    try:
+        async with aclosing(provider.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, ChatResponse):
+                    return shown, item
+                shown += item.text
+    except ProviderError as err:
+        return shown, err
+    raise AssertionError("the stream ended without a response")
+
+
+async def until_abandoned(server: LlmServer) -> None:
+    async with asyncio.timeout(2):
+        await server.was_abandoned.wait()
