@@ -13,12 +13,6 @@ from agent.errors import ProviderError, ProviderRefused, TransientProviderError
 from agent.http import HttpClient
 from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Stop, TextDelta, Usage
-    Capabilities,
-    ChatResponse,
-    Stop,
-    TextDelta,
-    Usage,
-)
 from agent.providers.openai import OpenAIProvider
 from agent.providers.settings import ProviderSettings
 from tests.fakes import llm_server
