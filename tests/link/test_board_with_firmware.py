@@ -1,0 +1,211 @@
+import asyncio
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.clock import SystemClock
+from agent.errors import LinkLost, OutcomeUnknown
+from agent.link.base import BoardState
+from agent.link.board import SerialBoard
+from agent.link.discovery import Ports
+from agent.link.settings import BoardSettings
+from tests.fakes.board_sim import ROOT, BoardSim
+from tests.fakes.spoiled_ports import CutSerialPort, LossySerialPort, SpoiledPorts
+
+LEASE_MS = 2_000
+GRACE_MS = 50
+# What a replugged board may take to work again
+REPLUG_LIMIT_S = 3.0
+# Every state comes in milliseconds; a busy machine may need longer
+PATIENCE_S = 10.0
+WORLD = {"values": {"temperature": 24.5, "a0": 1.5, "light": 2.0, "button": 0}, "script": []}
+
+pytestmark = pytest.mark.usefixtures("micropython_command")
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[BoardSim]:
+    with BoardSim(tmp_path, WORLD) as sim:
+        yield sim
+
+
+@contextlib.asynccontextmanager
+async def running(
+    sim: BoardSim, folder: Path, ports: Ports | None = None
+) -> AsyncIterator[SerialBoard]:
+    board = SerialBoard(BoardSettings(port=str(sim.port)), folder, SystemClock(), ports)
+    task = asyncio.create_task(board.run())
+    try:
+        await until(board, BoardState.READY)
+        yield board
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def until(board: SerialBoard, *states: BoardState) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while board.status.state not in states:  # noqa: ASYNC110 - a status has no event
+            await asyncio.sleep(0.002)
+
+
+@contextlib.asynccontextmanager
+async def frozen(sim: BoardSim, duration_ms: int) -> AsyncIterator[None]:
+    """The firmware hangs for so long; ordering it takes as long."""
+    order = asyncio.create_task(asyncio.to_thread(sim.order, {"freeze_ms": duration_ms}))
+    # Until the order has arrived
+    await asyncio.sleep(0.05)
+    try:
+        yield
+    finally:
+        await asyncio.wait([order])
+        # A board that was pulled out does not answer any more
+        order.exception()
+
+
+async def test_everything_the_board_offers_works(sim: BoardSim, tmp_path: Path) -> None:
+    async with running(sim, tmp_path) as board:
+        assert await board.call("gpio_write", {"pin": "pump", "value": "on"}) == {"value": "on"}
+        assert sim.value("pump") == 1
+        assert await board.call("gpio_read", {"pin": "button"}) == {"value": "off"}
+        sim.set(button=1, a0=0.5, temperature=-3.5)
+        assert await board.call("gpio_read", {"pin": "button"}) == {"value": "on"}
+        assert (await board.call("adc_read", {"pin": "a0"}))["value"] == pytest.approx(
+            0.5, abs=0.01
+        )
+        degrees = await board.call("mcu_temperature", {})
+        assert degrees["value"] == pytest.approx(-3.5, abs=0.1)
+
+
+async def test_a_shorted_output_is_told_by_the_value_read_back(
+    sim: BoardSim, tmp_path: Path
+) -> None:
+    async with running(sim, tmp_path) as board:
+        sim.order({"stuck": {"led": 0}})
+        assert await board.call("gpio_write", {"pin": "led", "value": "on"}) == {"value": "off"}
+
+
+async def test_an_output_stays_on_while_the_agent_lives(sim: BoardSim, tmp_path: Path) -> None:
+    async with running(sim, tmp_path) as board:
+        await board.call("gpio_write", {"pin": "d2", "value": "on"})
+        await board.call("gpio_write", {"pin": "led", "value": "on"})
+        await asyncio.sleep(1.2 * LEASE_MS / 1000)
+        assert (sim.value("led"), sim.value("d2")) == (1, 1)
+        await board.release()
+        assert (sim.value("led"), sim.value("d2")) == (0, 0)
+
+
+async def test_pulled_in_the_middle_of_a_call_and_plugged_in_again(
+    sim: BoardSim, tmp_path: Path
+) -> None:
+    async with running(sim, tmp_path) as board, frozen(sim, 1900):
+        write = asyncio.create_task(board.call("gpio_write", {"pin": "led", "value": "on"}))
+        read = asyncio.create_task(board.call("gpio_read", {"pin": "led"}))
+        await asyncio.sleep(0.05)
+        sim.kill()
+        # What hangs keeps its end of the terminal, so that only its silence can tell
+        with pytest.raises(OutcomeUnknown, match="connection was lost"):
+            await write
+        with pytest.raises(LinkLost, match="connection was lost"):
+            await read
+        await until(board, BoardState.ABSENT, BoardState.CONNECTING)
+        await asyncio.to_thread(sim.start)
+        back_s = time.monotonic()
+        await until(board, BoardState.READY)
+        assert await board.call("gpio_read", {"pin": "led"}) == {"value": "off"}
+        assert time.monotonic() - back_s < REPLUG_LIMIT_S
+
+
+async def test_firmware_that_hangs_is_noticed_and_found_again(
+    sim: BoardSim, tmp_path: Path
+) -> None:
+    async with running(sim, tmp_path) as board, frozen(sim, 1900):
+        frozen_s = time.monotonic()
+        await until(board, BoardState.CONNECTING)
+        assert "silent" in board.status.trouble
+        assert time.monotonic() - frozen_s < 1.8
+        await until(board, BoardState.READY)
+        assert await board.call("gpio_read", {"pin": "led"}) == {"value": "off"}
+
+
+def test_outputs_are_safe_within_the_lease_when_the_agent_ends(tmp_path: Path) -> None:
+    ends = {"killed": signal.SIGKILL, "stopped": signal.SIGSTOP}
+    with contextlib.ExitStack() as stack:
+        # Side by side: each waits for a lease or two
+        trials = [stack.enter_context(lamp_kept_on(tmp_path / end)) for end in ends]
+        # So long that only renewals can have kept them on
+        time.sleep(1.2 * LEASE_MS / 1000)
+        assert [sim.value("led") for sim, _ in trials] == [1, 1]
+        ended_ms = []
+        for (_, agent), number in zip(trials, ends.values(), strict=True):
+            agent.send_signal(number)
+            ended_ms.append(time.monotonic() * 1000)
+        time.sleep((LEASE_MS + 2 * GRACE_MS) / 1000)
+        for (sim, _), ended in zip(trials, ended_ms, strict=True):
+            value, safe_ms = sim.changes("led")[-1]
+            assert value == 0
+            assert safe_ms - ended <= LEASE_MS + GRACE_MS
+
+
+@contextlib.contextmanager
+def lamp_kept_on(folder: Path) -> Iterator[tuple[BoardSim, subprocess.Popen[bytes]]]:
+    """A board and a process of the agent that has switched its led on."""
+    folder.mkdir()
+    with BoardSim(folder, WORLD) as sim:
+        agent = subprocess.Popen(
+            [sys.executable, "-m", "tests.fakes.lamp_keeper", str(sim.port), str(folder)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+        )
+        try:
+            assert agent.stdout is not None
+            assert agent.stdout.readline() == b"on\n"
+            yield sim, agent
+        finally:
+            agent.kill()
+            agent.communicate()
+
+
+async def test_a_frame_cut_after_any_byte_leaves_a_usable_link(
+    sim: BoardSim, tmp_path: Path
+) -> None:
+    ports = SpoiledPorts(BoardSettings(port=str(sim.port)), CutSerialPort)
+    frame_bytes = 18
+    async with running(sim, tmp_path, ports) as board:
+        for cut_after in range(frame_bytes + 1):
+            port = ports.opened[-1]
+            assert isinstance(port, CutSerialPort)
+            port.bytes_left = cut_after
+            with pytest.raises(OutcomeUnknown):
+                await board.call("gpio_write", {"pin": "pump", "value": "on"})
+            await until(board, BoardState.CONNECTING)
+            await until(board, BoardState.READY)
+            # The greeting made it safe, and the next call succeeds
+            assert await board.call("gpio_read", {"pin": "pump"}) == {"value": "off"}
+    # Whole, and whole but for the delimiter that the next greeting begins with
+    assert [value for value, _ in sim.changes("pump")] == [0, 1, 0, 1, 0]
+
+
+async def test_a_line_that_loses_every_fifth_frame_delivers_each_command_once(
+    sim: BoardSim, tmp_path: Path
+) -> None:
+    ports = SpoiledPorts(BoardSettings(port=str(sim.port)), LossySerialPort)
+    unknown = 0
+    async with running(sim, tmp_path, ports) as board:
+        for number in range(40):
+            value = ("on", "off")[number % 2]
+            try:
+                await board.call("gpio_write", {"pin": "relay", "value": value})
+            except (OutcomeUnknown, LinkLost):
+                unknown += 1
+                await until(board, BoardState.READY)
+    changes = [value for value, _ in sim.changes("relay")]
+    if not unknown:
+        assert changes == [0] + [1, 0] * 20
+    assert unknown <= 3
