@@ -285,7 +285,7 @@ async def test_the_official_service_is_the_default() -> None:
 # The obedient model, started by hand
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def obedient_url() -> Iterator[str]:
     command = [sys.executable, "-m", "tests.fakes.llm_server", "--obedient"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT, text=True) as process:
