@@ -23,7 +23,7 @@ EVENT_STREAM = "text/event-stream; charset=utf-8"
 JSON = "application/json"
 # A request is a conversation with tools; the fake has no reason to take more
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
-_BY_HAND_PIECE_BYTES = 48
+_BY_HAND_PIECE_BYTES = 150
 _BY_HAND_PAUSE_S = 0.01
 
 
@@ -220,22 +220,19 @@ def _main() -> None:
     options = parser.parse_args()
     if options.obedient:
         from tests.fakes.obedient_model import obey  # noqa: PLC0415 - it imports this module
-
-        respond: Respond = obey
-    else:
-        respond = _echo
+    model: Respond = obey if options.obedient else _echo
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve_by_hand(options.port, respond))
+        asyncio.run(_serve_by_hand(options.port, lambda request: _slowly(model(request))))
 
 
 def _echo(request: Json) -> Reply:
     messages = request.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else {}
-    return by_hand(streamed(f"You said: {last.get('content')}"))
+    return streamed(f"You said: {last.get('content')}")
 
 
-def by_hand(reply: Reply) -> Reply:
-    """The same, slow enough to be seen streaming."""
+def _slowly(reply: Reply) -> Reply:
+    """Such that it can be seen streaming."""
     return replace(reply, piece_bytes=_BY_HAND_PIECE_BYTES, pause_s=_BY_HAND_PAUSE_S)
 
 

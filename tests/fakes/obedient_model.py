@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable
 
-from tests.fakes.llm_server import Call, Json, Reply, by_hand, streamed, whole
+from tests.fakes.llm_server import Call, Json, Reply, streamed, whole
 
 Arguments = Callable[[re.Match[str]], Json]
 
@@ -44,16 +44,15 @@ def obey(request: Json) -> Reply:
     last = messages[-1] if messages else {}
     asked = next((m for m in reversed(messages) if m.get("role") == "user"), {})
     is_chinese = re.search("[\u4e00-\u9fff]", str(asked.get("content"))) is not None
-    answer = by_hand if request.get("stream") else (lambda reply: reply)
     make = streamed if request.get("stream") else whole
     if last.get("role") == "tool":
-        return answer(make(_told(str(last.get("content")), is_chinese=is_chinese)))
+        return make(_told(str(last.get("content")), is_chinese=is_chinese))
     call = _wanted(str(asked.get("content")), len(messages))
     if call is None:
-        return answer(make("我只会几件事。" if is_chinese else "I only obey a few phrases."))
+        return make("我只会几件事。" if is_chinese else "I only obey a few phrases.")
     if call.name not in _offered(request):
-        return answer(make(f"没有工具 {call.name}。" if is_chinese else f"No tool {call.name}."))
-    return answer(make("", call))
+        return make(f"没有工具 {call.name}。" if is_chinese else f"No tool {call.name}.")
+    return make("", call)
 
 
 def _wanted(text: str, number: int) -> Call | None:
