@@ -5,8 +5,8 @@ A tool call is returned only when the service said that the answer has ended; ha
 
 import json
 import re
+import secrets
 from dataclasses import dataclass
-from uuid import uuid4
 
 from agent.errors import ProviderRefused, TransientProviderError
 from agent.messages import ToolCall
@@ -160,7 +160,7 @@ class Answer:
         for call in self._calls:
             call_id = call.call_id
             if call_id in taken or not _USABLE_ID.fullmatch(call_id):
-                call_id = f"call_{uuid4().hex[:16]}"
+                call_id = f"call_{secrets.token_hex(8)}"
             taken.add(call_id)
             arguments = wire.joined_halves("".join(call.arguments))
             calls.append(ToolCall(call_id, call.name or "unnamed", arguments))

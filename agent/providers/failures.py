@@ -3,7 +3,6 @@
 Decided by status and error code, then by the service's words, never by digits found in a text.
 """
 
-import email.utils
 import math
 import re
 import time
@@ -125,6 +124,8 @@ def retry_after_s(header: str, now_s: float | None = None) -> float | None:
 
 
 def _seconds_until(date: str, now_s: float) -> float:
+    import email.utils  # noqa: PLC0415 - a rare form of a rare header, and slow to import
+
     try:
         return email.utils.parsedate_to_datetime(date).timestamp() - now_s
     except (ValueError, OverflowError):
