@@ -58,7 +58,10 @@ class Memory(Protocol):
         scope: Scope = ...,
         provenance: Provenance = ...,
     ) -> MemoryEntry:
-        """Keep a memory durably; the same key of the same person is replaced, its id kept."""
+        """Keep a memory durably; the same key of the same person is replaced, its id kept.
+
+        An empty key is made from the content.
+        """
 
     async def recall(self, query: str, limit: int, scope: Scope) -> list[MemoryEntry]:
         """The most relevant first; an empty or ``*`` query lists the newest."""

@@ -25,6 +25,15 @@ _PAIRED_BLOCKS = (
     (0x1B000, 0x1B16F),  # kana supplement
     (0x20000, 0x3FFFF),  # Han extensions B and later
 )
+# Words of English questions that say nothing of what is asked for: without them a search finds
+# 3 % more and costs a quarter. Other languages have theirs weighed down by being frequent
+_EMPTY = (
+    "a an and are as at be been but by can could d did do does for from had has have he her him"
+    " his how i if in into is it its ll m me my no not of on or our re s she so t than that the"
+    " their them then there they this to us ve was we were what when where which who whom why"
+    " will with would you your"
+)
+_EMPTY_WORDS = frozenset(_EMPTY.split())
 # Distinct characters of a household's texts; each is classified once
 _CLASSIFIED_CHARACTERS = 8192
 
@@ -51,6 +60,13 @@ def tokens(text: str) -> Iterator[str]:
             yield "".join(group)
         elif kind is _Kind.PAIRED:
             yield from _pairs(list(group))
+
+
+def asked_tokens(text: str, limit: int) -> list[str]:
+    """The tokens that a question looks for, each once; all of them when all are empty words."""
+    distinct = dict.fromkeys(tokens(text))
+    telling = [token for token in distinct if token not in _EMPTY_WORDS]
+    return (telling or list(distinct))[:limit]
 
 
 def _pairs(run: list[str]) -> Iterator[str]:

@@ -1,0 +1,36 @@
+"""Keys for memories that come without one: readable, the same for the same content."""
+
+import hashlib
+
+from agent.memory.text import normalise
+
+# Long enough to recognise a memory in a list
+_READABLE_CHARS = 32
+# Tells apart contents that begin alike: 40 bits
+_HASH_CHARS = 10
+_CLOSING_MARKS = " .,;:!?。，；：！？"
+
+
+def key_of(content: str) -> str:
+    """The first words of the content and a short hash of all of it.
+
+    Contents that differ only in case, width, spacing or closing marks share a key.
+    """
+    same = " ".join(normalise(content).split()).strip(_CLOSING_MARKS)
+    digest = hashlib.sha256(same.encode(errors="replace")).hexdigest()[:_HASH_CHARS]
+    readable = _readable("".join(char if char.isalnum() else " " for char in same).split())
+    return f"{readable}-{digest}" if readable else digest
+
+
+def searched_text(key: str, content: str) -> str:
+    """What a memory is found by: its content, and its key where somebody chose one."""
+    return content if key == key_of(content) else f"{key.replace('_', ' ')}: {content}"
+
+
+def _readable(words: list[str]) -> str:
+    """As many whole words as fit; a first word that is longer is cut."""
+    readable = "-".join(words)
+    if len(readable) <= _READABLE_CHARS:
+        return readable
+    whole, _, _ = readable[: _READABLE_CHARS + 1].rpartition("-")
+    return whole or readable[:_READABLE_CHARS]

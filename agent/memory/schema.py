@@ -1,0 +1,50 @@
+"""The tables of `brain.db`, as the steps that make them."""
+
+# Search tokens are split and joined by spaces before they get here; marks stay inside words, and
+# the stemmer works on both sides alike
+WORDS_TABLE = """
+CREATE VIRTUAL TABLE IF NOT EXISTS memory_words USING fts5(
+    words,
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* M* N* Co'"
+)
+"""
+
+_MEMORIES = """
+CREATE TABLE IF NOT EXISTS memories (
+    -- An integer of its own: the rows of the word index must not move under VACUUM
+    id INTEGER PRIMARY KEY,
+    -- Whose memory it is; NULL is everybody's
+    person TEXT,
+    -- The conversation it came up in
+    session TEXT,
+    key TEXT NOT NULL,
+    content TEXT NOT NULL,
+    category TEXT NOT NULL,
+    provenance TEXT NOT NULL,
+    created_at_s REAL NOT NULL,
+    updated_at_s REAL NOT NULL,
+    importance REAL NOT NULL DEFAULT 0.5,
+    pinned INTEGER NOT NULL DEFAULT 0,
+    -- Hidden by a newer memory on the same subject; forgetting that one brings it back
+    superseded_by INTEGER REFERENCES memories (id) ON DELETE SET NULL
+);
+-- NULLs differ from each other in an index, an empty blob equals only itself
+CREATE UNIQUE INDEX IF NOT EXISTS memories_key ON memories (ifnull(person, x''), key);
+CREATE INDEX IF NOT EXISTS memories_newest ON memories (updated_at_s);
+CREATE INDEX IF NOT EXISTS memories_superseded ON memories (superseded_by)
+    WHERE superseded_by IS NOT NULL;
+-- What can be recalled, with the fields of an entry in their order
+CREATE VIEW IF NOT EXISTS entries AS
+    SELECT id, key, content, category, provenance, person, session, created_at_s, updated_at_s
+    FROM memories WHERE superseded_by IS NULL;
+-- Apart from the memories, which stay small to read
+CREATE TABLE IF NOT EXISTS memory_vectors (
+    memory_id INTEGER PRIMARY KEY REFERENCES memories (id) ON DELETE CASCADE,
+    -- Names the exact weights: vectors of two models are never compared
+    model TEXT NOT NULL,
+    -- 16-bit floats, little-endian
+    vector BLOB NOT NULL
+);
+"""
+
+MIGRATIONS = (_MEMORIES, WORDS_TABLE)
