@@ -2,6 +2,7 @@
 #
 # It leaves a window in which the words below, sent over the link, keep the board at MicroPython's
 # prompt; scripts/flash sends them. A bare Ctrl-C does not: the byte 3 may be part of a frame.
+# The window closes early when a zero byte arrives: text has none, every frame has two.
 
 import time
 
@@ -15,14 +16,21 @@ try:
     import board
     from node.port import open_stream
 
+    if board.LINK[0] == "usb":
+        import pyb
+
+        # Before anybody can knock; and without the disk, which a computer would write to
+        pyb.usb_mode("VCP")
     stream = open_stream(board.LINK)
     heard = b""
     began_ms = time.ticks_ms()
     while time.ticks_diff(time.ticks_ms(), began_ms) < board.PROMPT_WINDOW_MS:
         if stream.any():
             heard = (heard + (stream.read(32) or b""))[-64:]
-            stay_at_prompt = stay_at_prompt or _KNOCK in heard
+        if _KNOCK in heard or b"\0" in heard:
+            break
         time.sleep_ms(1)
+    stay_at_prompt = _KNOCK in heard
 except Exception:  # nothing usable is installed: leave the prompt to whoever repairs it
     stay_at_prompt = True
 if stay_at_prompt:

@@ -11,7 +11,8 @@ RECEIVE_WINDOW_BYTES = 512
 FLASH_CLASS = 1
 SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True
-PROMPT_WINDOW_MS = 600
+# A computer needs a second or two to notice a new USB device; a frame ends the wait
+PROMPT_WINDOW_MS = 3000
 
 PINS = (
     {

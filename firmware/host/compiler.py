@@ -36,7 +36,9 @@ def compiled(file: BundledFile) -> bytes:
             check=False,
         )
         if done.returncode != 0:
-            raise CompileFailed(f"{file.target}: {done.stderr.strip()}")
+            # Which line, and what is wrong there
+            said = done.stderr.replace(str(source), file.target).split("\n")[-3:]
+            raise CompileFailed(" ".join(line.strip() for line in said if line))
         return target.read_bytes()
 
 

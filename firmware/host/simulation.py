@@ -93,7 +93,7 @@ def _start(
     tty.setraw(far)
     os.set_blocking(near, False)
     orders, taken = socket.socketpair()
-    taken.setblocking(False)  # noqa: FBT003  - the name of the call says what is not wanted
+    taken.settimeout(0)
     control = stack.enter_context(ControlLine(orders))
     with tempfile.TemporaryDirectory(prefix="barnacle-board-") as name:
         folder = Path(name)

@@ -78,6 +78,9 @@ class UART:
     def any(self):
         return wires.pty_has_bytes()
 
+    def read(self, limit):
+        return self._stream.read(limit)
+
     def readinto(self, buffer):
         # A stopped board has its cable pulled: nobody may renew a lease any more
         return None if world.is_stopping() else self._stream.readinto(buffer)

@@ -41,6 +41,7 @@ class BoardSim:
         self.port = folder / "board"
         self._record = folder / "board.jsonl"
         self._control = folder / "board.ctl"
+        self._log = folder / "board.log"
         self._arguments = ["--link", str(self.port), "--record", str(self._record)]
         self._arguments += ["--control", str(self._control)]
         if world is not None:
@@ -57,15 +58,16 @@ class BoardSim:
 
     def start(self) -> None:
         """Plug it in; returns when the firmware listens."""
-        self._process = subprocess.Popen(
-            [str(PROGRAM), *self._arguments], stdout=subprocess.PIPE, text=True
-        )
+        with self._log.open("a") as log:
+            self._process = subprocess.Popen(
+                [str(PROGRAM), *self._arguments], stdout=subprocess.PIPE, stderr=log, text=True
+            )
         assert self._process.stdout is not None
         said = self._process.stdout.readline().strip()
         if said != str(self.port):
             status = self._process.wait(START_LIMIT_S)
             self._reap()
-            raise RuntimeError(f"board-sim ended with {status} instead of naming its port")
+            raise RuntimeError(f"board-sim ended with {status}: {self._log.read_text()}")
 
     def kill(self) -> None:
         """Pull the cable: port and firmware are gone at once."""

@@ -1,0 +1,112 @@
+"""Puts the firmware onto a board that runs MicroPython, and checks that it arrived."""
+
+import argparse
+import sys
+import time
+
+from serial.tools import list_ports
+
+from firmware.host import flash, prompt
+from firmware.host.bundle import board_file, board_names, build_number, bundle
+from firmware.host.compiler import CompileFailed, for_board
+from firmware.host.wire import Silence, Wire
+
+EPILOG = """
+Without --board or --port it says which boards it knows and which ports are here.
+
+  scripts/flash                                            what can be done
+  scripts/flash --board nucleo_f411re --dry-run            what would be copied
+  scripts/flash --board nucleo_f411re --port /dev/ttyACM0  do it
+
+The board needs MicroPython 1.24 or newer first: firmware/README.md says how.
+"""
+NOTHING_PLUGGED_IN = """\
+No serial port with a board is here. What to look at:
+  - the cable: many USB cables only charge; the board's power light says nothing about data
+  - a Black Pill without MicroPython does not appear: hold BOOT0, press NRST, and put MicroPython
+    on it first (firmware/README.md)
+  - a NUCLEO appears by its ST-Link: use the connector beside the debugger
+  - `dmesg | tail` right after plugging it in names what the kernel saw
+  - permission: your user must be in the group `dialout` (then log in again)"""
+# Reset, boot window and first pass; a USB board must also be seen anew
+START_LIMIT_S = 10.0
+
+
+def main() -> int:
+    given = _arguments()
+    if given.board is None or (given.port is None and not given.dry_run):
+        _say_what_is_here()
+        return 2 if given.board or given.port else 0
+    try:
+        files = for_board(bundle(given.board))
+        for line in flash.listing(files):
+            _say(line)
+        if not given.dry_run:
+            _flash(given.board, given.port, files)
+    except (flash.FlashFailed, prompt.NoPrompt, CompileFailed, Silence) as err:
+        sys.stderr.write(f"flash: {err}\n")
+        return 1
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="flash",
+        description=__doc__,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    real = [name for name in board_names() if name != "simulated"]
+    parser.add_argument("--board", choices=real, help="which board it is")
+    parser.add_argument("--port", metavar="PORT", help="where it is, such as /dev/ttyACM0")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be copied, and end")
+    return parser.parse_args()
+
+
+def _flash(board: str, port: str, files: list[flash.BundledFile]) -> None:
+    prompt.reach(port, hint=_say)
+    flash.copy(files, port)
+    _say(f"{len(files)} files are on the board, every hash compared")
+    flash.restart(port)
+    build = build_number(bundle(board)[:-1])
+    name, running = _greeted(port)
+    if (name, running) != (board_file(board).NAME, build):
+        raise flash.FlashFailed(f"{name} build {running} answers, not build {build}")
+    _say(f"{name} runs build {build}")
+
+
+def _greeted(port: str) -> tuple[str, int]:
+    """What the started firmware says it is."""
+    until_s = time.monotonic() + START_LIMIT_S
+    while True:
+        try:
+            with Wire(port) as wire:
+                wire.greet()
+                return wire.name, int(wire.greeting[5])
+        except (Silence, OSError) as err:
+            if time.monotonic() > until_s:
+                raise Silence("the files are there, but the firmware does not answer") from err
+            time.sleep(0.2)
+
+
+def _say_what_is_here() -> None:
+    _say("Boards:")
+    for name in board_names():
+        if name != "simulated":
+            _say(f"  {name}")
+    ports = [port for port in list_ports.comports() if port.vid is not None]
+    if not ports:
+        _say(NOTHING_PLUGGED_IN)
+        return
+    _say("Ports:")
+    for port in ports:
+        _say(f"  {port.device}  {port.description}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
