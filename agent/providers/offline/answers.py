@@ -38,12 +38,8 @@ def answer(
         contents: memories by key that were recalled in the turn.
     """
     parts = [_told(exchange, box, voice, asked, contents) for exchange in exchanges]
-    joint = "\n" if any("\n" in part for part in parts) else _joint(voice)
-    return joint.join(parts)[:_MAX_ANSWER_CHARS]
-
-
-def _joint(voice: Voice) -> str:
-    return "" if voice.code in {"zh", "ja"} else " "
+    lines = any("\n" in part for part in parts)
+    return ("\n".join(parts) if lines else voice.joined(parts))[:_MAX_ANSWER_CHARS]
 
 
 def _told(

@@ -24,11 +24,14 @@ _COLOURS = frozenset({"suppose", "later", "past", "report", "request", "question
 class Clause:
     """Pieces that make one statement, with the marks of the sentence around them.
 
-    `doubted` means that another clause of the sentence is denied.
+    Args:
+        sentence: the number of its sentence in the message.
+        doubted: another clause of the sentence is denied, or was not understood.
     """
 
     pieces: tuple[Piece, ...]
     colours: frozenset[str]
+    sentence: int = 0
     doubted: bool = False
 
     @property
@@ -37,7 +40,10 @@ class Clause:
 
     @property
     def marks(self) -> frozenset[str]:
-        return (self.senses & marks()) | self.colours
+        found = (self.senses & marks()) | self.colours
+        if "done" in found and not found & {"object", "request"}:
+            return found | {"state"}
+        return found
 
     @property
     def actions(self) -> frozenset[str]:
@@ -86,8 +92,8 @@ def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:
     """The clauses that say something; one empty clause when none does."""
     found = [
         clause
-        for sentence in _sentences(_without_quotes(analysis))
-        for clause in _coloured(list(_cut(sentence, lexicon(analysis.code).verb_final)))
+        for number, sentence in enumerate(_sentences(_without_quotes(analysis)))
+        for clause in _coloured(list(_cut(sentence, lexicon(analysis.code).verb_final)), number)
     ]
     return tuple(found) or (Clause((), frozenset()),)
 
@@ -127,12 +133,12 @@ def _cut(sentence: list[Piece], verb_final: bool) -> Iterator[list[Piece]]:  # n
 def _begins_another(clause: list[Piece], piece: Piece, *, verb_final: bool) -> bool:
     before = Clause(tuple(clause), frozenset())
     if verb_final:
-        return bool(before.actions and (things(piece.senses) or _is_unknown(piece)))
+        return bool(before.actions and things(piece.senses))
     news = actions() & frozenset(piece.senses)
     return bool(news and before.things and before.actions and not news & before.actions)
 
 
-def _coloured(sentence: list[list[Piece]]) -> Iterator[Clause]:
+def _coloured(sentence: list[list[Piece]], number: int) -> Iterator[Clause]:
     everything = [piece for clause in sentence for piece in clause]
     said = {sense for piece in everything for sense in piece.senses}
     colours = said & _COLOURS
@@ -140,10 +146,12 @@ def _coloured(sentence: list[list[Piece]]) -> Iterator[Clause]:
         colours.add("question")
     if any(piece.kind is Kind.NUMBER and ":" in piece.text for piece in everything):
         colours.add("later")
-    if not said.isdisjoint({"ask", "open"}) and not said.isdisjoint(actions()):
+    if not said.isdisjoint({"ask", "fact"}) and not said.isdisjoint(actions()):
         # An order does not ask: "what", "how" and "who" before it make a question of it
         colours.add("question")
-    for clause in _doubted([Clause(tuple(pieces), frozenset(colours)) for pieces in sentence]):
+    for clause in _doubted(
+        [Clause(tuple(pieces), frozenset(colours), number) for pieces in sentence]
+    ):
         if clause.weighs:
             yield clause
 

@@ -14,7 +14,6 @@ from agent.providers.offline.plan import (
     Item,
     Need,
     Option,
-    Order,
     Reason,
     Say,
     Step,
@@ -22,7 +21,14 @@ from agent.providers.offline.plan import (
     step_of,
     with_argument,
 )
-from agent.providers.offline.readings import MARGIN, Reading, orders, readings, strangers
+from agent.providers.offline.readings import (
+    MARGIN,
+    Reading,
+    is_switched,
+    orders,
+    readings,
+    strangers,
+)
 from agent.providers.offline.senses import closeness
 from agent.providers.offline.slots import best_choices
 from agent.providers.offline.toolbox import Choice, Profile, Toolbox
@@ -32,11 +38,10 @@ from agent.providers.offline.units import Kind
 MAX_ORDER_CHARS = 400
 # More clauses than this are a story
 _MAX_CLAUSES = 8
-# A word that was not understood is let pass when it is alone and not beside the device
-_UNKNOWN_LET_PASS = 1
-_UNKNOWN_CHARS = 2
+# So many unknown words in another clause of the sentence make an order doubtful; a name does not
+_UNKNOWN_ELSEWHERE = 2
 
-_ASKING = frozenset({"question", "ask", "open"})
+_ASKING = frozenset({"question", "ask", "fact"})
 _CONDITIONS = frozenset({"suppose", "later", "past"})
 _DOUBTS = frozenset({"report", "self"})
 
@@ -51,11 +56,24 @@ class _Meant:
 
 def command(clauses: Sequence[Clause], box: Toolbox) -> Step | None:
     """What these clauses order or ask of the tools; None when no tool is meant."""
-    meant = [_meant(clause, box) for clause in _completed(clauses[:_MAX_CLAUSES], box)]
+    whole = _completed(clauses[:_MAX_CLAUSES], box)
+    meant = [_meant(clause, box) for clause in _doubting(whole, box)]
     items = tuple(item for one in meant if one for item in one.items)
     if items:
         return step_of(items)
     return next((one.instead for one in meant if one and one.instead), None)
+
+
+def _doubting(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
+    """The clauses, doubtful where the rest of their sentence was not understood."""
+    vague = {
+        clause.sentence
+        for clause in clauses
+        if len(clause.unknown) >= _UNKNOWN_ELSEWHERE and _meant(clause, box) is None
+    }
+    return [
+        replace(clause, doubted=clause.doubted or clause.sentence in vague) for clause in clauses
+    ]
 
 
 def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
@@ -94,11 +112,13 @@ def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
     if ordered and "state" not in marks and (acting or _switches(box)):
         if "negate" in marks:
             return _Meant(instead=Say("left_alone"))
+        if "past" in marks:
+            return None
         if "suppose" in marks and marks & _ASKING and acting:
             return _Meant(instead=Say("supposed"))
-        if "request" in marks or not marks & {"ask", "open"}:
+        if "request" in marks or not marks & {"ask", "fact"}:
             return _act(acting, clause, box)
-    return _look(looking, clause)
+    return _look(looking, clause, box)
 
 
 def _is_own_verb(acting: list[Reading], looking: list[Reading], clause: Clause) -> bool:
@@ -112,10 +132,15 @@ def _switches(box: Toolbox) -> bool:
     return any(profile.acts and profile.device and profile.switch for profile in box.speakable)
 
 
-def _look(looking: list[Reading], clause: Clause) -> _Meant | None:
+def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
     """Ask the best tool that only looks, unless the question is about something else."""
-    if not looking or "past" in clause.marks or "open" in clause.senses:
+    marks = clause.marks
+    if not looking or "past" in marks or "fact" in marks:
         return None
+    if "negate" in marks and not marks & {"state", *_ASKING}:
+        return _Meant(instead=Say("left_alone"))
+    if "suppose" in marks and "read" not in clause.actions and is_switched(looking[0], box):
+        return _Meant(instead=Say("supposed"))
     if "mine" in clause.senses and clause.unknown:
         return None
     close = [one for one in looking if one.score > looking[0].score - MARGIN][:MAX_OPTIONS]
@@ -156,15 +181,21 @@ def _choice_of(drafts: Sequence[Draft]) -> Need:
 
 
 def _told_apart(draft: Draft, drafts: Sequence[Draft]) -> Choice:
-    """What names this draft among the others: an argument that differs, else the tool."""
+    """What names this draft among the others: an argument that differs, else all of its words."""
     for parameter in draft.profile.parameters:
         mine = draft.arguments.get(parameter.name)
         others = [one.arguments.get(parameter.name) for one in drafts if one is not draft]
         chosen = next((one for one in parameter.choices if one.value == mine), None)
         if chosen is not None and mine not in others:
             return chosen
-    name = draft.profile.name
-    return Choice(name, name.replace("_", " "), draft.profile.words, f" {name} ")
+    named = [
+        sense
+        for parameter in draft.profile.parameters
+        for choice in parameter.choices
+        if choice.value == draft.arguments.get(parameter.name)
+        for sense in choice.senses
+    ]
+    return Choice(None, "", draft.profile.words.union(named), "")
 
 
 def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
@@ -225,33 +256,15 @@ def _doubt(reading: Reading, clause: Clause) -> tuple[str, str] | None:
         return ("", "")
     if "question" in marks and "request" not in marks:
         return ("", "")
-    if strangers(reading, clause) or not _is_passable(reading, clause):
+    if strangers(reading, clause) or not _is_all_known(reading, clause):
         return ("", "")
     return None
 
 
-def _is_passable(reading: Reading, clause: Clause) -> bool:
-    """Nothing, or one short word away from the device, was not understood."""
+def _is_all_known(reading: Reading, clause: Clause) -> bool:
+    """No word was left over that the vocabulary, the tool or its arguments do not explain."""
     own = reading.profile.words | reading.profile.about | reading.filled.explained
-    unknown = [
-        position
-        for position, piece in enumerate(clause.pieces)
-        if piece in clause.unknown and not _is_explained(piece.text, own, reading)
-    ]
-    if len(unknown) > _UNKNOWN_LET_PASS:
-        return False
-    devices = {
-        position
-        for position, piece in enumerate(clause.pieces)
-        if reading.filled.explained.intersection(piece.senses) and clause.things & set(piece.senses)
-    }
-    for position in unknown:
-        piece = clause.pieces[position]
-        if piece.kind is not Kind.WORD and len(piece.text) > _UNKNOWN_CHARS:
-            return False
-        if devices & {position - 1, position + 1}:
-            return False
-    return True
+    return all(_is_explained(piece.text, own, reading) for piece in clause.unknown)
 
 
 def _is_explained(text: str, own: frozenset[str], reading: Reading) -> bool:
@@ -266,13 +279,3 @@ def _confirmed(drafts: tuple[Draft, ...], doubt: tuple[str, str] | None) -> Need
     yes = Choice(None, "", frozenset(), "")
     preface = doubt if doubt and doubt[0] else None
     return Need(Reason.CONFIRM, (Option(yes, drafts),), preface=preface)
-
-
-def is_plain_order(step: Step | None) -> bool:
-    """It can be done at once."""
-    return (
-        step is not None
-        and not isinstance(step, (Say,))
-        and all(isinstance(item, Order) for item in getattr(step, "orders", ()))
-        and hasattr(step, "orders")
-    )

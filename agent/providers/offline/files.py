@@ -8,7 +8,7 @@ from agent.providers.offline.units import Kind
 _EDGES = " \t\r\n,:;，：；、"
 _QUOTES = "\"“”„«»「」『』'‘’"
 # Spoken around the text, and no part of it
-_AROUND = frozenset({"lead", "object", "request", "stop", "greet"})
+_AROUND = frozenset({"lead", "object", "request"})
 
 
 def writing(analysis: Analysis, box: Toolbox) -> Step | None:
@@ -37,7 +37,7 @@ def _is_order(pieces: tuple[Piece, ...], verb: Piece, path: Piece) -> bool:
     """Nothing before the verb makes a question or a condition of it."""
     before = {sense for p in pieces if p.end <= max(verb.start, path.start) for sense in p.senses}
     outside = {sense for p in pieces if p.end <= verb.start for sense in p.senses}
-    return "read" not in before and not outside & {"ask", "open", "suppose", "self", "report"}
+    return "read" not in before and not outside & {"ask", "fact", "suppose", "self", "report"}
 
 
 def _content(analysis: Analysis, verb: Piece, path: Piece) -> str:

@@ -72,12 +72,12 @@ class Lexicon:
 @cache
 def variants() -> Mapping[str, str]:
     """Traditional characters to the simplified ones that the vocabulary is written in."""
-    return {pair[0]: pair[1] for pair in _pairs()}
+    return {pair[0]: pair[1] for pair in _pairs() if pair[0] != pair[1]}
 
 
 @cache
 def traditional() -> Mapping[int, str]:
-    """The other way round, for answers: a table for `str.translate`."""
+    """The other way round, for answers: the first pair of a simplified character counts."""
     table: dict[int, str] = {}
     for pair in _pairs():
         table.setdefault(ord(pair[1]), pair[0])
@@ -89,9 +89,8 @@ def lexicon(code: str) -> Lexicon:
     """The vocabulary of a language of `LANGUAGES`."""
     data = _read(code)
     forms: dict[str, list[Form]] = {}
-    for place in (Place.ANYWHERE, Place.START, Place.END):
-        for form in _forms(data.get(place.value, {}), place):
-            forms.setdefault(form.units[0], []).append(form)
+    for form in _merged(data):
+        forms.setdefault(form.units[0], []).append(form)
     return Lexicon(
         code=code,
         verb_final=data["verb_final"],
@@ -131,13 +130,25 @@ def _forms(table: _Forms, place: Place) -> list[Form]:
     ]
 
 
+def _merged(data: Mapping[str, Any]) -> list[Form]:
+    """All forms; one that stands in several tables has the senses of them all."""
+    senses: dict[tuple[tuple[str, ...], Place, bool], tuple[str, ...]] = {}
+    for place in (Place.ANYWHERE, Place.START, Place.END):
+        for form in _forms(data.get(place.value, {}), place):
+            key = (form.units, place, form.suffix)
+            anywhere = senses.get((form.units, Place.ANYWHERE, form.suffix), ())
+            known = senses.get(key, anywhere)
+            senses[key] = tuple(dict.fromkeys((*known, *form.senses)))
+    return [Form(units, meant, place, suffix) for (units, place, suffix), meant in senses.items()]
+
+
 def _texts(form: str) -> tuple[str, ...]:
     return tuple(unit.text for unit in split(form, variants()))
 
 
-def _length(form: Form) -> tuple[int, bool]:
+def _length(form: Form) -> tuple[int, bool, bool]:
     # Of the same length, the form that is bound to a place is the one that is meant there
-    return -len(form.units), form.place is Place.ANYWHERE
+    return -len(form.units), form.place is Place.ANYWHERE, form.suffix
 
 
 def _spelled(form: Form, units: Sequence[Unit], position: int) -> bool:

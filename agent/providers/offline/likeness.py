@@ -64,7 +64,9 @@ class Likenesses:
             async with asyncio.timeout(EMBED_TIMEOUT_S):
                 scores = await self._scores(analysis)
         except (EmbedderUnavailable, TimeoutError) as err:
-            _log.warning("paraphrases are not understood now: %s", err or "the model is too slow")
+            _log.warning(
+                "paraphrases are not understood now: %s", str(err) or "the model is too slow"
+            )
             return []
         ranked = sorted(range(len(sentences)), key=lambda place: -scores[place])[:_TRIED]
         return [

@@ -1,6 +1,6 @@
 """The clock, the computer and the board, told in sentences from their results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -48,7 +48,7 @@ def _computer(result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) ->
         "throttled": _throttled(result.get("throttled"), voice),
     }
     wanted = [key for key in sentences if key in asked and sentences[key]]
-    return _joined([sentences[key] for key in wanted or sentences], voice)
+    return voice.joined([sentences[key] for key in wanted or sentences])
 
 
 def _share(key: str, result: Mapping[str, Any], name: str, voice: Voice) -> str:
@@ -87,14 +87,9 @@ def _board(result: Mapping[str, Any], voice: Voice) -> str:
         names = _names(result.get(key))
         if names:
             sentences.append(voice.say(key, value=voice.say("comma").join(names)))
-    return _joined(sentences, voice)
+    return voice.joined(sentences)
 
 
 def _names(value: object) -> list[str]:
     entries = value[:_MAX_NAMES] if isinstance(value, list) else []
     return [str(one.get("name", "?")) if isinstance(one, Mapping) else str(one) for one in entries]
-
-
-def _joined(sentences: Sequence[str], voice: Voice) -> str:
-    joint = "" if voice.code in {"zh", "ja"} else " "
-    return joint.join(sentence for sentence in sentences if sentence)

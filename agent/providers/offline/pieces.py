@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from agent.providers.offline.amounts import from_digits, from_words
 from agent.providers.offline.lexicon import Form, Lexicon, Place, lexicon, variants
-from agent.providers.offline.numbers import from_digits, from_words
 from agent.providers.offline.senses import marks
 from agent.providers.offline.units import UNSPACED, Kind, Unit, split, tidy
 

@@ -112,7 +112,8 @@ def settle(draft: Draft) -> Item:
     for parameter in draft.profile.parameters:
         if parameter.required and parameter.name not in draft.arguments:
             return _question(draft, parameter)
-    return Order(draft.profile.name, dict(draft.arguments))
+    names = [one.name for one in draft.profile.parameters if one.name in draft.arguments]
+    return Order(draft.profile.name, {name: draft.arguments[name] for name in names})
 
 
 def with_argument(draft: Draft, name: str, value: object) -> Draft:

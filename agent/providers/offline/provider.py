@@ -15,7 +15,7 @@ from agent.providers.offline.answers import FAILURE, answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
 from agent.providers.offline.language import detect
 from agent.providers.offline.likeness import Likenesses
-from agent.providers.offline.plan import Ask, Do, Order, Say, Step
+from agent.providers.offline.plan import Ask, Do, Order, Step
 from agent.providers.offline.recalled import contents_by_key, forgotten, told
 from agent.providers.offline.remembering import FORGET, LIST, RECALL
 from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_RECALL, Toolbox, toolbox

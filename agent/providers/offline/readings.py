@@ -24,11 +24,13 @@ _ABOUT_MOST = 1.5
 # A device among its choices was named; on or off was said and it takes that
 _DEVICE = 3.0
 _SWITCH = 2.0
+# A file was named, and it needs one
+_FILE = 1.5
 # It does what the clause wants: looks where something is asked, acts where it is ordered
 _FIT = 1.0
 _MISFIT = 3.0
 # Asked whether something is on: it is something that is switched
-_SWITCHED_DEVICE = 1.5
+_SWITCHED_DEVICE = 2.5
 # A thing was said that this tool knows nothing of; a required argument was not said
 _STRANGE = 2.0
 _MISSING = 1.0
@@ -49,9 +51,12 @@ class Reading:
 
 def orders(clause: Clause) -> bool:
     """Something is wanted done; whether it is ordered, asked or denied is another question."""
+    if clause.paths and "write" not in clause.actions:
+        # To open a file is to look into it
+        return "delete" in clause.actions
     if clause.actions & ORDERS:
         return True
-    bare = not clause.marks & {"state", "question", "ask", "open"}
+    bare = not clause.marks & {"state", "question", "ask", "fact"}
     return bool(clause.values) and bare and "read" not in clause.actions
 
 
@@ -69,7 +74,9 @@ def strangers(reading: Reading, clause: Clause) -> frozenset[str]:
     used = reading.filled.explained | {
         said for said in clause.things if any(closeness(word, {said}) for word in words)
     }
-    return frozenset(said for said in clause.things - used if not said.startswith("~"))
+    # A form with several senses is accounted for by one of them: the others say which part
+    told = {sense for piece in clause.pieces if used & set(piece.senses) for sense in piece.senses}
+    return frozenset(said for said in clause.things - used - told if not said.startswith("~"))
 
 
 def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
@@ -78,9 +85,11 @@ def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
     score = _name(profile, clause, box) + _about(profile, clause)
     score += _DEVICE * filled.named + _SWITCH * (filled.switched and profile.acts)
     score += _fit(profile, clause)
-    if clause.values and not profile.acts and _is_switched(reading, box):
+    if clause.values and not profile.acts and is_switched(reading, box):
         score += _SWITCHED_DEVICE
     score -= _STRANGE * len(strangers(reading, clause))
+    given = [one for one in profile.parameters if one.required and one.kind == "string"]
+    score += _FILE * any(one.name in filled.arguments for one in given)
     missing = [
         one
         for one in profile.parameters
@@ -113,7 +122,8 @@ def _fit(profile: Profile, clause: Clause) -> float:
     return -_MISFIT if wanted and not asked else _FIT
 
 
-def _is_switched(reading: Reading, box: Toolbox) -> bool:
+def is_switched(reading: Reading, box: Toolbox) -> bool:
+    """It looks at something that another tool turns on and off."""
     device = reading.profile.device
     if device is None or device.name not in reading.filled.arguments:
         return False

@@ -10,7 +10,6 @@ from agent.providers.offline.clauses import Clause
 from agent.providers.offline.pieces import Analysis, Piece
 from agent.providers.offline.plan import Do, Draft, Order, Step, settle, step_of
 from agent.providers.offline.toolbox import (
-    MEMORY_FORGET,
     MEMORY_RECALL,
     MEMORY_STORE,
     Profile,
@@ -61,7 +60,7 @@ def about_memory(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) ->
 def asks_memory(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) -> Step | None:
     """A question that no tool answers may be about something that was told."""
     for clause in clauses:
-        asking = clause.marks & {"question", "ask", "open"}
+        asking = clause.marks & {"question", "ask", "fact"}
         if asking and (clause.things or clause.unknown):
             return _recall(box, analysis.text, RECALL)
     return None

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.plan import (
     Ask,
-    Draft,
     Do,
+    Draft,
     Item,
     Need,
     Option,

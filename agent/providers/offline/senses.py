@@ -1,6 +1,7 @@
 """Which senses are actions, values, marks or things, and which may stand for one another."""
 
-from collections.abc import Iterable, Set as AbstractSet
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from functools import cache
 
 from agent.providers.offline.lexicon import concepts

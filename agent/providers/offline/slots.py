@@ -4,7 +4,8 @@ Only what was said is filled in, and only where it fits the schema.
 """
 
 import math
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,7 +109,7 @@ def _ranked(
 
 
 def _fit(choice: Choice, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:
-    if choice.spelling in spelling and not whole:
+    if choice.spelling and choice.spelling in spelling and not whole:
         return SAME + _SPELLED_OUT + _PER_WORD * len(choice.senses)
     fits = [closeness(sense, said) for sense in choice.senses]
     hits = [fit for fit in fits if fit]

@@ -57,7 +57,7 @@ class Parameter:
     def switches(self) -> bool:
         """It takes on and off, or the like."""
         named = {sense for choice in self.choices for sense in choice.senses}
-        return self.kind == "boolean" or bool(self.choices) and named <= values()
+        return self.kind == "boolean" or (bool(self.choices) and named <= values())
 
 
 @dataclass(frozen=True, slots=True)

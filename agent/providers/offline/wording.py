@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.providers.offline.lexicon import lexicon, traditional, variants
-from agent.providers.offline.plan import Draft, Need, Order, Reason, Say
+from agent.providers.offline.plan import Draft, Need, Option, Order, Reason, Say
 from agent.providers.offline.toolbox import Profile, Toolbox, words_of
 
 # More digits than a sensor has only look exact
@@ -39,8 +39,13 @@ class Voice:
             return "".join(items)
         return self.say("comma").join(items[:-1]) + self.say(last) + items[-1]
 
+    def joined(self, sentences: Sequence[str]) -> str:
+        """Sentences one after the other, as the language spaces them."""
+        spaced = lexicon(self.code).wording["spaced"]
+        return (" " if spaced else "").join(sentence for sentence in sentences if sentence)
+
     def quoted(self, text: str) -> str:
-        return self.say("quote").replace("{}", text)
+        return self.say("quote", text=text)
 
     def number(self, value: float) -> str:
         """As many digits as mean something, with the language's own decimal sign."""
@@ -107,7 +112,7 @@ class Voice:
         if need.preface is None:
             return self._question(need)
         key, slot = need.preface
-        return f"{self.say(key, thing=slot)} {self._question(need)}"
+        return self.joined([self.say(key, thing=slot), self._question(need)])
 
     def _question(self, need: Need) -> str:
         if need.reason is Reason.CONFIRM:
@@ -120,7 +125,7 @@ class Voice:
             return self.say("forget_which", choices=self.listing(texts, "or"))
         if need.reason is Reason.FILL:
             return self._fill_question(need)
-        names = [self._choice(option.choice.text) for option in need.options]
+        names = [self._option(option) for option in need.options]
         return self.say(need.reason.value, choices=self.listing(names, "or"))
 
     def _fill_question(self, need: Need) -> str:
@@ -131,9 +136,11 @@ class Voice:
         low, high = self.number(parameter.minimum), self.number(parameter.maximum)
         return self.say("fill_range", name=name, low=low, high=high)
 
-    def _choice(self, text: str) -> str:
-        named = self._table("values").get(text)
-        return self.value(text) if named else self.thing(text)
+    def _option(self, option: Option) -> str:
+        text = option.choice.text
+        if not text:
+            return self._deed_of(option.drafts[0])
+        return self.value(text) if text in self._table("values") else self.thing(text)
 
     def _deed_of(self, draft: Draft) -> str:
         return self.deed(Order(draft.profile.name, draft.arguments), draft.profile)

@@ -76,4 +76,4 @@ def agrees(wanted: str, response: ChatResponse) -> bool:
 
 
 def _fits(wanted: str, got: str) -> bool:
-    return got == wanted or (" " not in wanted and got.split(" ")[0] == wanted)
+    return got == wanted or (" " not in wanted and got.split(" ", 1)[0] == wanted)
