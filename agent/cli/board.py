@@ -45,21 +45,25 @@ async def _ready_board(settings: BoardSettings, paths: Paths) -> AsyncIterator[B
     Raises:
         LinkLost: it is not, and why.
     """
+    _refuse_if_taken(settings, paths)
     board = SerialBoard(settings, paths.manifests, SystemClock())
     async with visit(board, _show_progress):
-        if board.status.state is not BoardState.READY:
-            raise LinkLost(_why_not(board.status, paths))
+        status = board.status
+        if status.state is not BoardState.READY:
+            raise LinkLost(status.trouble or f"the board at {status.port} does not answer")
         yield board
 
 
-def _why_not(status: BoardStatus, paths: Paths) -> str:
+def _refuse_if_taken(settings: BoardSettings, paths: Paths) -> None:
+    """The running agent lets nobody else at its port: nothing to wait for."""
     agent = read_status(paths.status_file)
-    if agent is not None and agent.is_running and agent.board.port == status.port:
-        return (
-            f"the running agent (pid {agent.pid}) uses the board at {status.port}: "
+    if agent is None or not agent.is_running or not agent.board.port:
+        return
+    if settings.port in {"", agent.board.port}:
+        raise LinkLost(
+            f"the running agent (pid {agent.pid}) uses the board at {agent.board.port}: "
             "ask it, or stop it first"
         )
-    return status.trouble or f"the board at {status.port} does not answer"
 
 
 def _show_progress(status: BoardStatus) -> None:
