@@ -4,6 +4,7 @@ Every call passes the gate. What a tool or the gate says goes back to the model;
 raised. The trust of the turn falls with everything that is read, and never rises.
 """
 
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -98,11 +99,13 @@ class TurnRunner:
         request = ChatRequest(messages, self._registry.specs())
         pieces: list[str] = []
         try:
-            async for item in self._provider.stream(request):
-                if isinstance(item, ChatResponse):
-                    return item
-                pieces.append(item.text)
-                await seams.on_text("".join([*progress.shown, *pieces]))
+            # Closed here, not by the garbage collector: a connection hangs on it
+            async with contextlib.aclosing(self._provider.stream(request)) as items:
+                async for item in items:
+                    if isinstance(item, ChatResponse):
+                        return item
+                    pieces.append(item.text)
+                    await seams.on_text("".join([*progress.shown, *pieces]))
         except ProviderError:
             # What was shown is not taken back: it is kept and marked as cut
             if pieces:

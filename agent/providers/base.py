@@ -6,7 +6,7 @@ It never runs a tool and never drops a turn.
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from agent.messages import ChatMessage, ToolCall, ToolSpec
@@ -85,7 +85,7 @@ class Provider(ABC):
     async def chat(self, request: ChatRequest) -> ChatResponse:
         """The answer to the whole conversation."""
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta | ChatResponse]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         """Text as it arrives, then exactly one `ChatResponse` as the last item."""
         response = await self.chat(request)
         if response.text:

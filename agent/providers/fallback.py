@@ -3,8 +3,9 @@
 Only before the first piece of an answer: what has begun in one voice does not go on in another.
 """
 
+import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 
 from agent.errors import TransientProviderError
@@ -27,12 +28,13 @@ class FallbackProvider(Provider):
         except TransientProviderError as err:
             return await self._without_first(request, err)
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta | ChatResponse]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         begun = False
         try:
-            async for item in self._first.stream(request):
-                begun = True
-                yield item
+            async with contextlib.aclosing(self._first.stream(request)) as items:
+                async for item in items:
+                    begun = True
+                    yield item
         except TransientProviderError as err:
             if begun:
                 raise
@@ -63,4 +65,4 @@ class FallbackProvider(Provider):
         response = await self._last_resort.chat(request)
         if response.tool_calls or not response.text:
             return response
-        return replace(response, text=f"(I cannot reach the model: {err}.) {response.text}")
+        return replace(response, text=f"(I cannot reach the model: {err}) {response.text}")

@@ -13,8 +13,8 @@ from agent.errors import BadArguments
 from agent.messages import Effect, Provenance, ToolResult, ToolSpec
 from agent.tools.schema import parameters_of
 
-# Longest arguments a model may write: what a tool takes fits many times over
-MAX_ARGUMENTS_BYTES = 64 * 1024
+# Longest arguments a model may write: as long as a whole answer may be
+MAX_ARGUMENTS_BYTES = 1024 * 1024
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,7 +1,7 @@
 """Providers that do what a test tells them, each named after what it does."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from agent.errors import ProviderError, TransientProviderError
 from agent.messages import ToolCall
@@ -72,7 +72,7 @@ class CutStreamProvider(Provider):
     async def chat(self, request: ChatRequest) -> ChatResponse:
         raise TransientProviderError("only streams")
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[TextDelta | ChatResponse]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         for piece in self._beginning:
             yield TextDelta(piece)
         raise ProviderError("the connection was cut")

@@ -37,7 +37,7 @@ async def test_where_the_model_answers_the_last_resort_is_not_asked() -> None:
 
 async def test_without_a_network_the_last_resort_answers_and_says_why() -> None:
     provider = FallbackProvider(UnreachableProvider(), ScriptedProvider("hello", "hello"))
-    expected = "(I cannot reach the model: no route to the service.) hello"
+    expected = "(I cannot reach the model: no route to the service) hello"
     assert (await provider.chat(REQUEST)).text == expected
     assert await streamed(provider) == [TextDelta(expected), ChatResponse(expected)]
 

@@ -65,7 +65,7 @@ def test_a_tool_without_arguments_takes_nothing_at_all() -> None:
         ('{"pin":"led"} and more', "malformed"),
         ('{"pin":"\ud800"}', "surrogates not allowed"),
         ('{"pin":NaN}', "malformed"),
-        ('{"pin":"' + "x" * MAX_ARGUMENTS_BYTES + '"}', "longer than 65536 bytes"),
+        ('{"pin":"' + "x" * MAX_ARGUMENTS_BYTES + '"}', f"longer than {MAX_ARGUMENTS_BYTES} bytes"),
     ],
 )
 def test_what_does_not_fit_is_told_such_that_a_model_can_repair_it(
