@@ -21,6 +21,9 @@ CLOSE_TIMEOUT_S = 3.0
 _READ_BYTES = 4096
 # The send window twice over: more means that the device takes nothing at all
 MAX_UNWRITTEN_BYTES = 4096
+# Exclusive use outlives us on a pseudo-terminal, whose other end keeps it open: the next agent
+# would find it taken. The lock on the file ends with us everywhere.
+_PSEUDO_TERMINALS = "/dev/pts/"
 # Where `tcgetattr` keeps the control characters
 _CONTROL_CHARACTERS = 6
 
@@ -154,7 +157,8 @@ def _open_device(path: str, baud: int) -> Device:
     device: Device = serial.Serial(path, baud, timeout=0, write_timeout=0, exclusive=True)
     handle = device.fileno()
     try:
-        fcntl.ioctl(handle, termios.TIOCEXCL)
+        if not os.ttyname(handle).startswith(_PSEUDO_TERMINALS):
+            fcntl.ioctl(handle, termios.TIOCEXCL)
         os.set_blocking(handle, False)
         # With VMIN 0 "nothing yet" reads like "gone"
         attributes = termios.tcgetattr(handle)

@@ -1,6 +1,7 @@
 import asyncio
 import contextlib
 import errno
+import fcntl
 import os
 import pty
 import subprocess
@@ -18,6 +19,8 @@ from agent.errors import LinkLost
 from agent.link import port as module
 from agent.link.port import MAX_UNWRITTEN_BYTES, SerialPort, open_port
 
+# Asks whether TIOCEXCL is in force; the termios module does not know it
+TIOCGEXCL = 0x80045440
 # A pty answers in microseconds; this is for a machine that is busy with something else
 PATIENCE_S = 5.0
 
@@ -142,6 +145,18 @@ async def test_a_second_program_is_told_that_the_port_is_taken(terminal: Termina
     await port.aclose()
     again = await open_port(terminal.path, 115_200)
     await again.aclose()
+
+
+@pytest.mark.parametrize(("pseudo", "is_exclusive"), [("/dev/pts/", 0), ("/dev/nowhere/", 1)])
+async def test_only_a_real_port_is_closed_to_programs_that_ignore_locks(
+    terminal: Terminal, pseudo: str, is_exclusive: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # On a terminal whose other end stays open it would last longer than the agent
+    monkeypatch.setattr(module, "_PSEUDO_TERMINALS", pseudo)
+    port = await open_port(terminal.path, 115_200)
+    state = fcntl.ioctl(port._handle, TIOCGEXCL, bytes(4))
+    assert int.from_bytes(state, sys.byteorder) == is_exclusive
+    await port.aclose()
 
 
 async def test_a_path_that_is_not_there_is_told(tmp_path: Path) -> None:
