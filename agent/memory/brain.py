@@ -1,7 +1,7 @@
 """`brain.db` and what can go wrong with it: jobs in, results or one kind of error out.
 
-A damaged file is looked at and set aside when it is opened anew; a damaged word index is made
-again from the memories.
+A file that turns out to be damaged is opened anew, which looks at it and sets it aside; when it
+looks sound and still cannot be used, its memories are moved into a new one.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import TypeVar
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory import rows
 from agent.memory.schema import MIGRATIONS
+from agent.storage.db import set_aside
 from agent.storage.worker import DatabaseWorker
 
 _log = logging.getLogger(__name__)
@@ -22,7 +23,8 @@ R = TypeVar("R")
 
 # A call waits at most this long: the database's own wait for another writer, twice
 CALL_TIMEOUT_S = 10.0
-_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+# Errors that constant statements raise only on a file that is not what was written
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR})
 
 
 class Brain:
@@ -31,7 +33,8 @@ class Brain:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._worker = DatabaseWorker(path, MIGRATIONS)
-        self._words_are_damaged = False
+        # Damage was met, and opening the file anew has found nothing wrong with it
+        self._distrusted = False
         self._closed = False
         self.failures = 0
 
@@ -47,14 +50,15 @@ class Brain:
         done = False
         try:
             async with asyncio.timeout(CALL_TIMEOUT_S):
-                result = await worker.transact(lambda db: self._repaired(db, job))
+                result = await worker.transact(lambda db: _tolerantly(db, job))
             done = True
         except TimeoutError as err:
             raise MemoryUnavailable(f"{self._path} took longer than {CALL_TIMEOUT_S} s") from err
         except (StorageFull, OSError) as err:
             raise MemoryUnavailable(str(err)) from err
-        except sqlite3.Error as err:
-            await self._let_go_if_damaged(worker, err)
+        except (sqlite3.Error, UnicodeError) as err:
+            if self._worker is worker and _code(err) & 0xFF in _DAMAGED:
+                await self._recover(worker, err)
             raise MemoryUnavailable(f"{self._path} cannot be used: {err}") from err
         finally:
             if not done:
@@ -66,20 +70,39 @@ class Brain:
             self._closed = True
             await self._worker.aclose()
 
-    def _repaired(self, db: sqlite3.Connection, job: Callable[[sqlite3.Connection], R]) -> R:
-        if self._words_are_damaged:
-            _log.warning("making the word index of %s anew", self._path)
-            rows.reindex(db)
-            self._words_are_damaged = False
-        return job(db)
-
-    async def _let_go_if_damaged(self, worker: DatabaseWorker, err: sqlite3.Error) -> None:
-        """The next call opens the file anew, which looks at it and sets it aside if need be."""
-        # Errors that Python itself raises carry no code
-        code = getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
-        if code & 0xFF not in _DAMAGED or self._worker is not worker:
-            return
+    async def _recover(self, worker: DatabaseWorker, err: Exception) -> None:
+        """Open the file anew, which sets it aside if it looks damaged; else save what it holds."""
         _log.error("%s is damaged: %s", self._path, err)
-        self._words_are_damaged = code == sqlite3.SQLITE_CORRUPT_VTAB
         self._worker = DatabaseWorker(self._path, MIGRATIONS)
+        if not self._distrusted:
+            self._distrusted = True
+            await worker.aclose()
+            return
+        self._distrusted = False
+        saved = await _saved(worker)
         await worker.aclose()
+        await asyncio.to_thread(set_aside, self._path)
+        await self._worker.transact(lambda db: rows.restore(db, saved))
+        _log.error("%s memories were saved into a new %s", len(saved), self._path)
+
+
+async def _saved(worker: DatabaseWorker) -> list[rows.Row]:
+    try:
+        return await worker.transact(lambda db: _tolerantly(db, rows.readable))
+    except (sqlite3.Error, UnicodeError, StorageFull):
+        return []
+
+
+def _tolerantly(db: sqlite3.Connection, job: Callable[[sqlite3.Connection], R]) -> R:
+    """Run a job; a damaged letter does not take the rest of a text with it."""
+    db.text_factory = _decoded
+    return job(db)
+
+
+def _decoded(raw: bytes) -> str:
+    return raw.decode(errors="replace")
+
+
+def _code(err: Exception) -> int:
+    """SQLite's code; errors that Python itself raises carry none."""
+    return int(getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

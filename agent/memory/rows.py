@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.keys import searched_text
-from agent.memory.schema import WORDS_TABLE
 from agent.memory.text import tokens
 from agent.messages import Provenance
+
+# Every column of a memory, as it is
+Row = tuple[int, str | None, str | None, str, str, str, str, float, float, float, int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +170,33 @@ def still_holds(db: sqlite3.Connection, row: Unembedded) -> bool:
     return found.fetchone() is not None
 
 
-def reindex(db: sqlite3.Connection) -> None:
-    """Make the word index anew from the memories."""
-    db.execute("DROP TABLE IF EXISTS memory_words")
-    db.execute(WORDS_TABLE)
-    for memory_id, key, content in db.execute("SELECT id, key, content FROM memories").fetchall():
-        _index(db, memory_id, key, content)
+def readable(db: sqlite3.Connection) -> list[Row]:
+    """Every memory up to the first that cannot be read."""
+    saved: list[Row] = []
+    try:
+        saved.extend(
+            db.execute(
+                "SELECT id, person, session, key, content, category, provenance, created_at_s,"
+                " updated_at_s, importance, pinned, superseded_by FROM memories NOT INDEXED"
+            )
+        )
+    except sqlite3.DatabaseError:
+        # What was read so far is better than nothing
+        return saved
+    return saved
+
+
+def restore(db: sqlite3.Connection, saved: Sequence[Row]) -> None:
+    """Put saved memories into an empty database; their vectors are made again."""
+    db.execute("PRAGMA defer_foreign_keys = ON")
+    for row in saved:
+        db.execute("INSERT OR IGNORE INTO memories VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
+        memory_id, _, _, key, content, *_ = row
+        _index(db, int(memory_id), str(key), str(content))
+    db.execute(
+        "UPDATE memories SET superseded_by = NULL"
+        " WHERE superseded_by NOT IN (SELECT id FROM memories)"
+    )
 
 
 def _index(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> None:

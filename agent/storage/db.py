@@ -15,6 +15,11 @@ from agent.errors import StorageFull
 BUSY_TIMEOUT_S = 5.0
 # Damaged databases kept for a person to look at
 _KEPT_CORRUPT = 2
+# Of a file's first bytes: the versions for writing and for reading it
+_HEADER_BYTES = 20
+_FORMAT_PLACES = slice(18, 20)
+_KNOWN_FORMATS = frozenset({1, 2})
+_SIGNS_OF_DAMAGE = ("malformed", "unsupported file format")
 _PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=FULL",
@@ -35,7 +40,7 @@ def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and not _is_healthy(path):
-        _set_aside(path)
+        set_aside(path)
     try:
         return _open(path, migrations)
     except sqlite3.OperationalError as err:
@@ -47,14 +52,28 @@ def was_set_aside(path: Path) -> list[Path]:
     return sorted(path.parent.glob(f"{path.name}.corrupt.*"), reverse=True)
 
 
+def set_aside(path: Path) -> None:
+    """Rename a damaged database that nobody has open; the oldest of those kept goes."""
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    path.rename(path.with_name(f"{path.name}.corrupt.{stamp}"))
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    for old in was_set_aside(path)[_KEPT_CORRUPT:]:
+        old.unlink()
+
+
 def _open(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     # Used from one worker thread at a time, not always the same one
     connection = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
-    for pragma in _PRAGMAS:
-        connection.execute(pragma)
-    _migrate(connection, migrations)
+    try:
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+        _migrate(connection, migrations)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -67,6 +86,11 @@ def _migrate(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:
 
 def _is_healthy(path: Path) -> bool:
     try:
+        with path.open("rb") as file:
+            formats = file.read(_HEADER_BYTES)[_FORMAT_PLACES]
+        if not _KNOWN_FORMATS.issuperset(formats):
+            # SQLite would open it, for reading only
+            return False
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
         try:
             rows = connection.execute("PRAGMA quick_check(1)").fetchall()
@@ -74,14 +98,13 @@ def _is_healthy(path: Path) -> bool:
             connection.close()
     except sqlite3.DatabaseError as err:
         # A locked or unreadable file is not a damaged one
-        return isinstance(err, sqlite3.OperationalError) and "malformed" not in str(err)
+        return isinstance(err, sqlite3.OperationalError) and not any(
+            sign in str(err) for sign in _SIGNS_OF_DAMAGE
+        )
+    except OSError:
+        # Opening it in earnest says why
+        return True
+    except UnicodeDecodeError:
+        # The message quotes what is left of the schema
+        return False
     return rows == [("ok",)]
-
-
-def _set_aside(path: Path) -> None:
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    path.rename(path.with_name(f"{path.name}.corrupt.{stamp}"))
-    for suffix in ("-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-    for old in was_set_aside(path)[_KEPT_CORRUPT:]:
-        old.unlink()

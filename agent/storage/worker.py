@@ -65,8 +65,8 @@ class DatabaseWorker:
         except sqlite3.OperationalError as err:
             if connection.in_transaction:
                 connection.rollback()
-            # Extended codes carry the primary one in their low byte
-            if (err.sqlite_errorcode & 0xFF) in _NO_ROOM:
+            # Python's own errors carry no code; extended ones have the primary in their low byte
+            if getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _NO_ROOM:
                 raise StorageFull(f"{self._path} was not written: {err}") from err
             raise
         return result
