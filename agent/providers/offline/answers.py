@@ -33,9 +33,7 @@ def answer(
 ) -> str:
     """Everything that came of a turn's calls, one sentence after the other.
 
-    Args:
-        asked: senses of the question, to pick what was wanted of a long result.
-        contents: memories by key that were recalled in the turn.
+    What was `asked` picks from a long result; `contents` names memories by their keys.
     """
     parts = [_told(exchange, box, voice, asked, contents) for exchange in exchanges]
     lines = any("\n" in part for part in parts)

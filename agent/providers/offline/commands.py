@@ -30,7 +30,7 @@ from agent.providers.offline.readings import (
     strangers,
 )
 from agent.providers.offline.senses import closeness
-from agent.providers.offline.slots import best_choices
+from agent.providers.offline.slots import best_choices, fill
 from agent.providers.offline.toolbox import Choice, Profile, Toolbox
 from agent.providers.offline.units import Kind
 
@@ -62,6 +62,17 @@ def command(clauses: Sequence[Clause], box: Toolbox) -> Step | None:
     if items:
         return step_of(items)
     return next((one.instead for one in meant if one and one.instead), None)
+
+
+def tool_step(profile: Profile, clauses: Sequence[Clause], *, asked: bool) -> Step | None:
+    """The step for a tool that only its description speaks for: never done without a question."""
+    if profile.acts and asked:
+        return None
+    draft = Draft(profile, fill(profile, clauses[0]).arguments)
+    if not profile.acts:
+        return step_of((settle(draft),))
+    item = settle(draft)
+    return step_of((item if isinstance(item, Need) else _confirmed((draft,), None),))
 
 
 def _doubting(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:

@@ -6,7 +6,7 @@ share; `senses.py` knows which of them are things, actions, values or marks.
 
 import enum
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -47,6 +47,8 @@ class Likeness:
 
     say: str
     means: str
+    # It says how things are, and orders nothing
+    hint: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,7 @@ def lexicon(code: str) -> Lexicon:
         forms={first: tuple(sorted(same, key=_length)) for first, same in forms.items()},
         alone={form.units: form.senses for form in _forms(data.get("alone", {}), Place.ALONE)},
         numbers={_texts(word)[0]: value for word, value in data["numbers"].items()},
-        likenesses=tuple(
-            Likeness(say, like["means"]) for like in data.get("like", ()) for say in like["say"]
-        ),
+        likenesses=tuple(_likenesses(data.get("like", ()))),
         wording=data,
     )
 
@@ -128,6 +128,13 @@ def _forms(table: _Forms, place: Place) -> list[Form]:
         for senses, spellings in table.items()
         for form in spellings
     ]
+
+
+def _likenesses(entries: Sequence[Mapping[str, Any]]) -> Iterator[Likeness]:
+    for entry in entries:
+        for key in ("say", "hint"):
+            for sentence in entry.get(key, ()):
+                yield Likeness(sentence, entry["means"], key == "hint")
 
 
 def _merged(data: Mapping[str, Any]) -> list[Form]:

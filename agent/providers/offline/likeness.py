@@ -1,4 +1,4 @@
-"""Sentences of the vocabulary that mean nearly the same as a message, found by embeddings.
+"""What a message is most like, by embeddings: sentences of the vocabulary, descriptions of tools.
 
 For languages that the model knows. Without a model only a sentence that is the same word for word
 is found. Nothing here decides to act: what is found is read like any other sentence.
@@ -15,7 +15,8 @@ from agent.embeddings.base import Embedder
 from agent.errors import EmbedderUnavailable
 from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.pieces import Analysis, analyse
-from agent.providers.offline.units import UNSPACED
+from agent.providers.offline.toolbox import Profile
+from agent.providers.offline.units import UNSPACED, Kind
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,85 +24,103 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Loading the model and embedding the sentences once takes seconds on the slowest device
+# Loading the model and embedding all sentences once takes seconds on the slowest device
 EMBED_TIMEOUT_S = 20.0
 # A paraphrase is a sentence: longer text is not compared
 _MAX_CHARS = 200
-# From here on a sentence is taken for the message, from here on without asking
-_ALIKE = 0.55
-_SURE = 0.8
+# From here on a sentence is taken for the message; a description says more, so it is less like it
+ALIKE = 0.55
+TOOL_ALIKE = 0.45
+# So alike, it is better than words that left something unexplained
+VERY_ALIKE = 0.7
 # So many sentences are tried in turn
 _TRIED = 3
-# Vectors are kept for every language that was spoken lately
-_KEPT_TABLES = 4
+# Vectors are kept for every language that was spoken, and every set of tools, lately
+_KEPT_TABLES = 8
+_COURTESY = frozenset({"request", "greet", "filler", "stop"})
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a message may stand for, and whether it is nearly certain."""
+    """What a message may stand for; `sure` where it is that order, word for word."""
 
     means: str
     code: str
+    likeness: float
     sure: bool
 
 
 class Likenesses:
-    """Looks for sentences; keeps the vectors of the vocabulary's own."""
+    """Compares; keeps the vectors of what does not change."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
-        self._tables: OrderedDict[tuple[str, str], NDArray[np.float32]] = OrderedDict()
+        self._tables: OrderedDict[tuple[str, ...], NDArray[np.float32]] = OrderedDict()
 
-    async def nearest(self, analysis: Analysis) -> list[Found]:
-        """The sentences most like the message, best first; often none."""
-        sentences = lexicon(analysis.code).likenesses
-        same = [one for one in sentences if _words(one.say, analysis.code) == _spoken(analysis)]
-        if same:
-            return [Found(same[0].means, analysis.code, sure=True)]
-        if not sentences or not self._is_comparable(analysis):
-            return []
-        try:
-            async with asyncio.timeout(EMBED_TIMEOUT_S):
-                scores = await self._scores(analysis)
-        except (EmbedderUnavailable, TimeoutError) as err:
-            _log.warning(
-                "paraphrases are not understood now: %s", str(err) or "the model is too slow"
-            )
-            return []
-        ranked = sorted(range(len(sentences)), key=lambda place: -scores[place])[:_TRIED]
+    async def sentences(self, analysis: Analysis) -> list[Found]:
+        """The sentences of the vocabulary most like the message, best first; often none."""
+        known = lexicon(analysis.code).likenesses
+        spoken = _spoken(analysis)
+        for one in known:
+            if spoken and spoken == _spoken(analyse(one.say, analysis.code)):
+                return [Found(one.means, analysis.code, 1.0, sure=not one.hint)]
+        scores = await self._scores(analysis, [one.say for one in known])
+        ranked = sorted(zip(scores, known, strict=False), key=lambda pair: -pair[0])
         return [
-            Found(sentences[place].means, analysis.code, sure=scores[place] >= _SURE)
-            for place in ranked
-            if scores[place] >= _ALIKE
+            Found(one.means, analysis.code, score, sure=False)
+            for score, one in ranked[:_TRIED]
+            if score >= ALIKE
         ]
 
-    def _is_comparable(self, analysis: Analysis) -> bool:
-        if self._embedder is None or self._embedder.dimensions == 0:
-            return False
-        spaced = all(piece.kind not in UNSPACED for piece in analysis.pieces)
-        return spaced and 0 < len(analysis.text) <= _MAX_CHARS
+    async def tool(self, analysis: Analysis, profiles: Sequence[Profile]) -> Profile | None:
+        """The tool whose description is most like the message, if any is."""
+        texts = [f"{one.name.replace('_', ' ')}: {one.spec.description}" for one in profiles]
+        scores = await self._scores(analysis, texts)
+        ranked = sorted(zip(scores, profiles, strict=False), key=lambda pair: -pair[0])
+        return next((profile for score, profile in ranked[:1] if score >= TOOL_ALIKE), None)
 
-    async def _scores(self, analysis: Analysis) -> Sequence[float]:
-        if self._embedder is None:
+    async def _scores(self, analysis: Analysis, texts: Sequence[str]) -> Sequence[float]:
+        """How alike the message is to each text; nothing where it cannot be told."""
+        if self._embedder is None or not texts or not _is_comparable(analysis):
             return ()
-        table = await self._table(self._embedder, analysis.code)
-        (vector,) = await self._embedder.embed([analysis.text])
-        scores: list[float] = (table @ vector).tolist()
-        return scores
+        try:
+            async with asyncio.timeout(EMBED_TIMEOUT_S):
+                return await self._compared(self._embedder, analysis, texts)
+        except EmbedderUnavailable as err:
+            _log.warning("paraphrases are not understood: %s", err)
+        except TimeoutError:
+            _log.warning("paraphrases are not understood: the model is too slow")
+        return ()
 
-    async def _table(self, embedder: Embedder, code: str) -> "NDArray[np.float32]":
-        key = (embedder.model_id, code)
+    async def _compared(
+        self, embedder: Embedder, analysis: Analysis, texts: Sequence[str]
+    ) -> Sequence[float]:
+        # To tell its dimensions an embedder may have to read its model
+        if await asyncio.to_thread(_dimensions, embedder) == 0:
+            return ()
+        key = (embedder.model_id, *texts)
         if key not in self._tables:
-            sentences = [one.say for one in lexicon(code).likenesses]
-            self._tables[key] = await embedder.embed(sentences)
+            self._tables[key] = await embedder.embed(texts)
             while len(self._tables) > _KEPT_TABLES:
                 self._tables.popitem(last=False)
-        return self._tables[key]
+        (vector,) = await embedder.embed([analysis.text])
+        scores: list[float] = (self._tables[key] @ vector).tolist()
+        return scores
 
 
-def _words(text: str, code: str) -> tuple[str, ...]:
-    return _spoken(analyse(text, code))
+def _dimensions(embedder: Embedder) -> int:
+    return embedder.dimensions
+
+
+def _is_comparable(analysis: Analysis) -> bool:
+    spaced = all(piece.kind not in UNSPACED for piece in analysis.pieces)
+    return spaced and 0 < len(analysis.text) <= _MAX_CHARS
 
 
 def _spoken(analysis: Analysis) -> tuple[str, ...]:
-    return tuple(piece.text for piece in analysis.pieces if piece.text.strip(".,!?¿¡"))
+    """The words without courtesy, to compare sentences by."""
+    return tuple(
+        piece.text
+        for piece in analysis.pieces
+        if piece.kind is not Kind.MARK and not (piece.known and _COURTESY.issuperset(piece.senses))
+    )

@@ -80,9 +80,9 @@ def _board(result: Mapping[str, Any], voice: Voice) -> str:
     state = str(result["state"])
     shown = voice.say("ready") if state == "ready" else voice.reason(state)
     sentences = [voice.say("board", board=str(result.get("board") or ""), state=shown)]
-    for key in ("firmware", "port"):
-        if result.get(key):
-            sentences.append(voice.say(key, value=str(result[key])))
+    sentences += [
+        voice.say(key, value=str(result[key])) for key in ("firmware", "port") if result.get(key)
+    ]
     for key in ("pins", "methods"):
         names = _names(result.get(key))
         if names:

@@ -54,18 +54,14 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
     marks = clause.marks
     if need.reason in _CONFIRMING:
         return _all(need.options) if "yes" in marks else None
-    if "question" in marks or marks & {"negate"}:
+    if marks & {"question", "negate"}:
         return None
     if need.reason is Reason.FILL:
         return _filled(need, text, clause)
-    if marks & {"all", "both"}:
-        return _all(need.options)
-    chosen = _chosen(need.options, clause)
-    if not chosen:
-        return None
-    if len(chosen) > 1:
+    chosen = list(need.options) if marks & {"all", "both"} else _chosen(need.options, clause)
+    if len(chosen) > 1 and not marks & {"all", "both"}:
         return [Need(need.reason, tuple(chosen), need.parameter)]
-    return _all(chosen)
+    return _all(chosen) or None
 
 
 def _chosen(options: Sequence[Option], clause: Clause) -> list[Option]:

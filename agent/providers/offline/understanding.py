@@ -8,15 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.providers.offline.clauses import Clause, clauses_of
-from agent.providers.offline.commands import command
+from agent.providers.offline.commands import command, tool_step
 from agent.providers.offline.files import writing
-from agent.providers.offline.likeness import Likenesses
+from agent.providers.offline.likeness import VERY_ALIKE, Found, Likenesses
 from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.plan import Ask, Do, Say, Step
 from agent.providers.offline.remembering import about_memory, asks_memory
 from agent.providers.offline.replies import overrides, replied
-from agent.providers.offline.toolbox import Toolbox
+from agent.providers.offline.toolbox import ORDERS, Toolbox
 
+_ASKING = frozenset({"question", "ask", "fact"})
+# What a message keeps when another sentence is read in its place
+_MOOD = frozenset({"question", "ask", "fact", "request", "suppose", "past", "later"})
+# A message with one of these is no order to a tool that only its description speaks for
+_TELLING = frozenset({"negate", "suppose", "past", "fact", "report"})
 _SMALL_TALK = ("help", "thanks", "bye", "greet")
 
 
@@ -42,9 +47,11 @@ async def understand(
     clauses = clauses_of(analysis)
     step = _by_words(analysis, clauses, box)
     if pending is not None and not overrides(step, clauses, pending):
-        step = replied(pending, analysis.text, _said(analysis, clauses)) or step
-    if step is None:
-        step = await _by_likeness(analysis, clauses, box, likenesses)
+        reply = replied(pending, analysis.text, _said(analysis, clauses))
+        if reply is not None:
+            return Understanding(analysis, clauses, reply)
+    if step is None or _leaves_words(step, clauses, box):
+        step = await _by_likeness(analysis, clauses, box, likenesses, step) or step
     if step is None:
         step = asks_memory(analysis, clauses, box) or _otherwise(analysis, box)
     return Understanding(analysis, clauses, step)
@@ -52,7 +59,7 @@ async def understand(
 
 def _by_words(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) -> Step | None:
     return (
-        about_memory(analysis, clauses, box)
+        about_memory(analysis, box)
         or writing(analysis, box)
         or _small_talk(analysis, clauses)
         or command(clauses, box)
@@ -75,23 +82,45 @@ def _small_talk(analysis: Analysis, clauses: Sequence[Clause]) -> Step | None:
     return None
 
 
+def _leaves_words(step: Step, clauses: Sequence[Clause], box: Toolbox) -> bool:
+    """Only something to look at was found, and words were left over."""
+    looks = isinstance(step, Do) and not step.purpose and not _acts(step, box)
+    return looks and any(clause.unknown for clause in clauses)
+
+
 async def _by_likeness(
-    analysis: Analysis, clauses: Sequence[Clause], box: Toolbox, likenesses: Likenesses
+    analysis: Analysis,
+    clauses: Sequence[Clause],
+    box: Toolbox,
+    likenesses: Likenesses,
+    weak: Step | None,
 ) -> Step | None:
-    """The step of the nearest sentence of the vocabulary that this message may stand for."""
-    for found in await likenesses.nearest(analysis):
-        marks = frozenset().union(*(clause.marks for clause in clauses))
-        read = [
-            replace(clause, colours=clause.colours | marks)
-            for clause in clauses_of(analyse(found.means, found.code))
-        ]
-        step = command(read, box)
-        if isinstance(step, Say) or step is None:
-            continue
-        if isinstance(step, Do) and not found.sure and _acts(step, box):
-            return _doubted(read, box)
-        return step
-    return None
+    """The step of what this message is most like, at least as like as a weak step asks for."""
+    marks = frozenset().union(*(clause.marks for clause in clauses))
+    for found in await likenesses.sentences(analysis):
+        if weak is not None and found.likeness < VERY_ALIKE:
+            break
+        step = _read_instead(found, marks, box)
+        if step is not None:
+            return step
+    if weak is not None or marks & _TELLING:
+        return None
+    profile = await likenesses.tool(analysis, box.speakable)
+    return None if profile is None else tool_step(profile, clauses, asked=bool(marks & _ASKING))
+
+
+def _read_instead(found: Found, marks: frozenset[str], box: Toolbox) -> Step | None:
+    """The step of another sentence, in the mood of the message."""
+    read = [
+        replace(clause, colours=clause.colours | (marks & _MOOD), doubted=not found.sure)
+        for clause in clauses_of(analyse(found.means, found.code))
+    ]
+    if not found.sure and "negate" in marks:
+        return None
+    step = command(read, box)
+    if isinstance(step, Say) or (isinstance(step, Do) and marks & _ASKING and _acts(step, box)):
+        return None
+    return step
 
 
 def _acts(step: Do, box: Toolbox) -> bool:
@@ -99,13 +128,9 @@ def _acts(step: Do, box: Toolbox) -> bool:
     return any(profile is None or profile.acts for profile in profiles)
 
 
-def _doubted(read: Sequence[Clause], box: Toolbox) -> Step | None:
-    return command([replace(clause, doubted=True) for clause in read], box)
-
-
 def _otherwise(analysis: Analysis, box: Toolbox) -> Step:
     senses = {sense for piece in analysis.pieces for sense in piece.senses}
-    if "negate" in senses or senses & {"no", "cancel"}:
+    if senses & {"no", "cancel"} or ("negate" in senses and senses & ORDERS):
         return Say("left_alone")
     said = next((key for key in _SMALL_TALK if key in senses), None)
     return Say(said or ("not_understood" if box.profiles else "no_tools"))
