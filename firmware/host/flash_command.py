@@ -7,7 +7,7 @@ import time
 from serial.tools import list_ports
 
 from firmware.host import flash, prompt
-from firmware.host.bundle import board_file, board_names, build_number, bundle
+from firmware.host.bundle import BundledFile, board_file, board_names, build_number, bundle
 from firmware.host.compiler import CompileFailed, for_board
 from firmware.host.wire import Silence, Wire
 
@@ -63,7 +63,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _flash(board: str, port: str, files: list[flash.BundledFile]) -> None:
+def _flash(board: str, port: str, files: list[BundledFile]) -> None:
     prompt.reach(port, hint=_say)
     flash.copy(files, port)
     _say(f"{len(files)} files are on the board, every hash compared")

@@ -2,10 +2,11 @@
 # result into the answer; whatever goes wrong in it becomes an answer code.
 
 import struct
-from time import ticks_diff, ticks_ms
+from time import ticks_ms
 
 import frame
 from micropython import const
+from node.uptime import Uptime
 
 GPIO_WRITE = 16
 GPIO_READ = 17
@@ -38,8 +39,8 @@ class Calls:
         self._outputs = pins.outputs
         self._thermometer = thermometer
         self._manifest = manifest
-        self._began_ms = ticks_ms()
-        self.in_session = False
+        self._uptime = Uptime()
+        self._in_session = False
         # Set by the link, which knows its decoder
         self.frames = 0
         self.dropped = 0
@@ -66,7 +67,25 @@ class Calls:
             return STATE_SAFE
         if self._outputs.leased:
             return STATE_ARMED
-        return STATE_IDLE if self.in_session else STATE_BOOT
+        return STATE_IDLE if self._in_session else STATE_BOOT
+
+    def begin_session(self, is_open):
+        # Every session starts with safe outputs, and ends what an ESTOP has locked
+        self._outputs.begin_session()
+        self._in_session = is_open
+
+    def stop(self):
+        self._outputs.stop()
+
+    def tick(self, now_ms):
+        self._outputs.tick(now_ms)
+        self._uptime.advance(now_ms)
+
+    def make_safe(self):
+        self._outputs.make_safe()
+
+    def uptime_ms(self, now_ms):
+        return self._uptime.milliseconds(now_ms)
 
     def run(self, method, arguments, answer):
         # Returns how many bytes of result were written; `code` says how it went
@@ -103,9 +122,8 @@ class Calls:
         return 0
 
     def _status(self, _arguments, answer):
-        uptime_ms = ticks_diff(ticks_ms(), self._began_ms) & 0xFFFFFFFF
         leased = self._outputs.leased
-        fields = (self.state, uptime_ms, leased, self.frames, self.dropped)
+        fields = (self.state, self.uptime_ms(ticks_ms()), leased, self.frames, self.dropped)
         struct.pack_into("<BIIII", answer, _AT, *fields)
         return 17
 

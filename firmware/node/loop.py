@@ -26,17 +26,12 @@ _COLLECT_EVERY_MS = const(2_000)
 class Loop:
     def __init__(self, board):
         # First of all, so that the outputs are safe before anything else can fail
-        self._pins = Pins(board.PINS, board.SUPPLY_MV)
-        self._outputs = self._pins.outputs
+        pins = Pins(board.PINS, board.SUPPLY_MV)
         self._port = Port(open_stream(board.LINK))
         thermometer = Thermometer() if board.HAS_MCU_TEMPERATURE else None
-        calls = Calls(self._pins, thermometer, description.MANIFEST)
+        self._calls = Calls(pins, thermometer, description.MANIFEST)
         self._session = Session(
-            self._port,
-            calls,
-            self._outputs,
-            greeting(board, description),
-            board.RECEIVE_WINDOW_BYTES,
+            self._port, self._calls, greeting(board, description), board.RECEIVE_WINDOW_BYTES
         )
         self._buffer = bytearray(_READ_BYTES)
         self._collected_ms = ticks_ms()
@@ -51,7 +46,7 @@ class Loop:
             except (
                 Exception
             ):  # a fault of ours: outputs safe, go on; if it lasts, the watchdog acts
-                self._outputs.make_safe()
+                self._calls.make_safe()
             else:
                 watchdog.feed()
 
@@ -65,7 +60,7 @@ class Loop:
             session.receive(self._buffer, length, now_ms)
         session.transmit(now_ms)
         now_ms = ticks_ms()
-        self._outputs.tick(now_ms)
+        self._calls.tick(now_ms)
         if not length and ticks_diff(now_ms, self._collected_ms) >= _COLLECT_EVERY_MS:
             self._collected_ms = now_ms
             gc.collect()

@@ -93,7 +93,8 @@ class Sender:
         self._sent = max(0, self._sent - count)
 
     def go_back(self, now_ms):
-        if ticks_diff(now_ms, self._went_back_ms) >= _GO_BACK_LEAST_MS:
+        # Not a plain comparison: after days without one the difference is negative
+        if not 0 <= ticks_diff(now_ms, self._went_back_ms) < _GO_BACK_LEAST_MS:
             self._went_back_ms = now_ms
             self._sent = 0
 

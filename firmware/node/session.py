@@ -18,10 +18,9 @@ _NOTHING = b""
 
 
 class Session:
-    def __init__(self, port, calls, outputs, greeting, window_bytes):
+    def __init__(self, port, calls, greeting, window_bytes):
         self._port = port
         self._calls = calls
-        self._outputs = outputs
         self._greeting = greeting
         self._credit = window_bytes // frame.CREDIT_UNIT_BYTES
         self._encoder = frame.Encoder()
@@ -70,7 +69,7 @@ class Session:
         if kind == frame.HELLO:
             self._greet(decoder, now_ms)
         elif kind == frame.ESTOP:
-            self._outputs.stop()
+            self._calls.stop()
             self._send(frame.ACK, 0, _NOTHING)
         elif not self._is_alive:
             return
@@ -99,10 +98,9 @@ class Session:
         self._send(frame.HELLO_ACK, 0, self._greeting)
 
     def _begin(self, nonce):
-        self._outputs.begin_session()
+        self._calls.begin_session(nonce != 0)
         self._decoder.nonce = nonce
         self._encoder.nonce = nonce
-        self._calls.in_session = nonce != 0
         self._expected = 0
         self._ack_due = False
         self._sender.reset()
@@ -149,11 +147,12 @@ class Session:
     def _echo(self, decoder, now_ms):
         if decoder.size >= 4:
             self._pong[:4] = decoder.payload[:4]
-            struct.pack_into("<I", self._pong, 4, now_ms & 0xFFFFFFFF)
+            struct.pack_into("<I", self._pong, 4, self._calls.uptime_ms(now_ms))
             self._send(frame.PONG, 0, self._pong)
 
     def _complain(self, now_ms):
-        if self._is_alive and ticks_diff(now_ms, self._nak_ms) >= _NAK_LEAST_MS:
+        # Not a plain comparison: after days without one the difference is negative
+        if self._is_alive and not 0 <= ticks_diff(now_ms, self._nak_ms) < _NAK_LEAST_MS:
             self._nak_ms = now_ms
             self._send(frame.NAK, 0, _NOTHING)
 

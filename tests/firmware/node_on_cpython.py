@@ -28,6 +28,7 @@ def node_module(name: str) -> Iterator[Any]:
     """The module of firmware/node, with what MicroPython adds to `time` while it is loaded."""
     time_module: Any = time
     time_module.ticks_add, time_module.ticks_diff = ticks_add, ticks_diff
+    time_module.ticks_ms = lambda: 0
     micropython = ModuleType("micropython")
     micropython.const = lambda value: value  # type: ignore[attr-defined]  # a module made here
     sys.modules["micropython"] = micropython
@@ -39,4 +40,5 @@ def node_module(name: str) -> Iterator[Any]:
         spec.loader.exec_module(module)
         yield module
     finally:
-        del time_module.ticks_add, time_module.ticks_diff, sys.modules["micropython"]
+        del time_module.ticks_add, time_module.ticks_diff, time_module.ticks_ms
+        del sys.modules["micropython"]

@@ -57,6 +57,18 @@ def test_random_frames_change_no_pin(wire: Wire, board: BoardSim) -> None:
     assert wire.call(GPIO_WRITE, PINS["led"] + ON) == ON
 
 
+def test_random_frames_cause_no_fault_in_the_firmware(wire: Wire, board: BoardSim) -> None:
+    # After a fault of its own the firmware makes every output safe: the led would tell
+    chance = random.Random(1)
+    for _ in range(50):
+        wire.greet()
+        switch(wire, "led", ON)
+        shouted = [wellformed(chance, b"", wire.nonce) for _ in range(FRAMES_OF_A_SESSION)]
+        shout(wire, b"".join(shouted))
+        time.sleep(0.01)
+        assert board.order({"get": True})["outputs"]["led"] == 1
+
+
 def noise(chance: random.Random, _good: bytes, _nonce: int) -> bytes:
     return chance.randbytes(chance.randrange(1, 40)) + b"\0"
 
@@ -72,7 +84,7 @@ def wellformed(chance: random.Random, _good: bytes, nonce: int) -> bytes:
     """A good CRC around anything but what ends a session and a request that switches a pin."""
     kind = chance.choice([kind for kind in range(32) if kind not in (codec.HELLO, codec.ESTOP)])
     payload = bytearray(chance.randbytes(chance.randrange(0, 24)))
-    if kind == codec.REQUEST and payload[:1] == bytes([GPIO_WRITE]):
+    if kind == codec.REQUEST and payload[:1] in (bytes([GPIO_WRITE]), bytes([codec.METHOD_SAFE])):
         payload[0] = GPIO_READ
     header = (chance.randrange(256), chance.randrange(256), chance.randrange(256))
     return encode(Frame(kind, *header, bytes(payload)), nonce)
