@@ -20,7 +20,8 @@ def hold(folder: Path) -> Iterator[None]:
         StorageFull: the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        # What people told the agent is nobody else's on this machine
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(folder / _LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as err:
         raise StorageFull(f"the state folder {folder} cannot be used: {err.strerror}") from err

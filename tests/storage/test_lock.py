@@ -30,9 +30,9 @@ def test_a_second_agent_is_told_who_the_first_one_is(tmp_path: Path) -> None:
         assert (tmp_path / "lock").read_text() == str(os.getpid())
 
 
-def test_the_folder_is_made(tmp_path: Path) -> None:
+def test_the_folder_is_made_and_closed_to_others(tmp_path: Path) -> None:
     with lock.hold(tmp_path / "a" / "b"):
-        assert (tmp_path / "a" / "b").is_dir()
+        assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
