@@ -188,8 +188,9 @@ async def test_a_frame_cut_after_any_byte_leaves_a_usable_link(
             await until(board, BoardState.READY)
             # The greeting made it safe, and the next call succeeds
             assert await board.call("gpio_read", {"pin": "pump"}) == {"value": "off"}
-    # Whole, and whole but for the delimiter that the next greeting begins with
-    assert [value for value, _ in sim.changes("pump")] == [0, 1, 0, 1, 0]
+    # Only these two could act: whole, and whole but for the delimiter that a greeting begins
+    # with; closing may have thrown away either before the board read it
+    assert len([value for value, _ in sim.changes("pump") if value]) <= 2
 
 
 async def test_a_line_that_loses_every_fifth_frame_delivers_each_command_once(
