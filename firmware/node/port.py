@@ -30,7 +30,13 @@ class Port:
             machine.idle()
 
     def read_into(self, buffer):
-        return self._stream.readinto(buffer) or 0
+        waiting = self._stream.any()
+        if not waiting:
+            return 0
+        if waiting is True:  # USB says only that there is something
+            return self._stream.readinto(buffer) or 0
+        # A UART would wait 2 ms for a byte more than there are
+        return self._stream.readinto(buffer, min(waiting, len(buffer))) or 0
 
     def write(self, data, length):
         try:

@@ -1,6 +1,7 @@
 import binascii
 import random
 import struct
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -85,6 +86,13 @@ def understood(wire: bytes, nonce: int = NONCE) -> list[Frame]:
 def test_the_bytes_on_the_wire_are_the_pinned_ones(frame: Frame, wire: str) -> None:
     assert encode(frame, NONCE).hex() == wire
     assert understood(bytes.fromhex(wire)) == [frame]
+
+
+def test_the_example_of_the_readme_is_golden() -> None:
+    page = (Path(__file__).parents[2] / "firmware" / "README.md").read_text(encoding="utf-8")
+    shown = {"".join(line.split()[2:]) for line in page.splitlines() if line.startswith("on wire")}
+    assert shown <= {wire for _frame, wire in GOLDEN}
+    assert len(shown) == 1
 
 
 def test_a_golden_vector_exists_for_every_kind() -> None:
