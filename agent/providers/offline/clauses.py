@@ -56,7 +56,9 @@ class Clause:
     @property
     def things(self) -> frozenset[str]:
         """Known things, and unknown words as `~stem`; a word and a number also as one."""
-        return things(self.senses) | frozenset(self._unknown_senses())
+        return things(self.senses) | frozenset(
+            (*self.joined_names, *(f"~{stem(piece.text)}" for piece in self.unknown))
+        )
 
     @property
     def unknown(self) -> tuple[Piece, ...]:
@@ -80,12 +82,19 @@ class Clause:
         """It says something, however it is meant."""
         return bool(self.actions or self.values or self.things or self.numbers or self.paths)
 
-    def _unknown_senses(self) -> Iterator[str]:
-        for piece in self.unknown:
-            yield f"~{stem(piece.text)}"
-        for piece, after in pairwise(self.pieces):
-            if after.number is not None and piece.kind is Kind.WORD:
-                yield f"~{piece.text}{after.text}"
+    @property
+    def joined_names(self) -> tuple[str, ...]:
+        """Words with the number that follows them, as in `heater 1`."""
+        return tuple(
+            f"~{piece.text}{after.text}"
+            for piece, after in pairwise(self.pieces)
+            if after.number is not None and piece.kind is Kind.WORD
+        )
+
+    @property
+    def measures(self) -> tuple[Piece, ...]:
+        """What follows a number: its unit."""
+        return tuple(after for piece, after in pairwise(self.pieces) if piece.number is not None)
 
 
 def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:

@@ -4,11 +4,13 @@ An output moves only when the order is plain. A denial does nothing; a suppositi
 time, a condition, a reported order or words that were not understood are asked back about.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS, doubt
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.plan import (
+    MAX_CALLS,
     MAX_OPTIONS,
     Draft,
     Item,
@@ -27,23 +29,16 @@ from agent.providers.offline.readings import (
     is_switched,
     orders,
     readings,
-    strangers,
 )
 from agent.providers.offline.senses import closeness
 from agent.providers.offline.slots import best_choices, fill
 from agent.providers.offline.toolbox import Choice, Profile, Toolbox
 from agent.providers.offline.units import Kind
 
-# An order is short: what is longer tells something
-MAX_ORDER_CHARS = 400
 # More clauses than this are a story
 _MAX_CLAUSES = 8
 # So many unknown words in another clause of the sentence make an order doubtful; a name does not
 _UNKNOWN_ELSEWHERE = 2
-
-_ASKING = frozenset({"question", "ask", "fact"})
-_CONDITIONS = frozenset({"suppose", "later", "past"})
-_DOUBTS = frozenset({"report", "self"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +67,7 @@ def tool_step(profile: Profile, clauses: Sequence[Clause], *, asked: bool) -> St
     if not profile.acts:
         return step_of((settle(draft),))
     item = settle(draft)
-    return step_of((item if isinstance(item, Need) else _confirmed((draft,), None),))
+    return step_of((item if isinstance(item, Need) else _confirmed((draft,), ""),))
 
 
 def _doubting(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
@@ -125,16 +120,18 @@ def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
             return _Meant(instead=Say("left_alone"))
         if "past" in marks:
             return None
-        if "suppose" in marks and marks & _ASKING and acting:
+        if "suppose" in marks and marks & ASKING and acting:
             return _Meant(instead=Say("supposed"))
         if "request" in marks or not marks & {"ask", "fact"}:
             return _act(acting, clause, box)
+    if acting and not looking and "suppose" in marks:
+        return _Meant(instead=Say("supposed"))
     return _look(looking, clause, box)
 
 
 def _is_own_verb(acting: list[Reading], looking: list[Reading], clause: Clause) -> bool:
     """A tool's own verb, which no vocabulary knows, orders too."""
-    if not acting or clause.marks & {"state", *_ASKING}:
+    if not acting or clause.marks & {"state", *ASKING}:
         return False
     return not looking or acting[0].score > looking[0].score + MARGIN
 
@@ -148,7 +145,7 @@ def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None
     marks = clause.marks
     if not looking or "past" in marks or "fact" in marks:
         return None
-    if "negate" in marks and not marks & {"state", *_ASKING}:
+    if "negate" in marks and not marks & {"state", *ASKING}:
         return _Meant(instead=Say("left_alone"))
     if "suppose" in marks and "read" not in clause.actions and is_switched(looking[0], box):
         return _Meant(instead=Say("supposed"))
@@ -162,6 +159,9 @@ def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None
 
 
 def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
+    named = any(reading.filled.named for reading in acting)
+    if "all" in clause.marks and not named and (everything := _everything(clause, box)):
+        return everything
     if not acting:
         return _without_device(clause, box)
     close = [one for one in acting if one.score > acting[0].score - MARGIN][:MAX_OPTIONS]
@@ -172,10 +172,10 @@ def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
     device = draft.profile.device
     if device is not None and device.required and device.name not in draft.arguments:
         return _without_named_device(draft, clause)
-    doubt = _doubt(reading, clause)
-    if doubt is None:
+    reason = doubt(reading, clause)
+    if reason is None:
         return _Meant((settle(draft),))
-    return _Meant((_confirmed((draft,), doubt),))
+    return _Meant((_confirmed((draft,), reason),))
 
 
 def _drafts(reading: Reading) -> list[Draft]:
@@ -223,70 +223,44 @@ def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
 
 
 def _without_named_device(draft: Draft, clause: Clause) -> _Meant:
-    if "all" in clause.marks and draft.profile.device is not None:
-        return _all_of(draft, clause)
     item = settle(draft)
-    stranger = _stranger(clause)
+    stranger = _stranger(draft.profile, clause)
     if isinstance(item, Need) and stranger:
         item = replace(item, preface=("unknown_thing", stranger))
     return _Meant((item,))
 
 
-def _all_of(draft: Draft, clause: Clause) -> _Meant:
-    """Everything at once: switched off without a question, anything else with one."""
-    device, switch = draft.profile.device, draft.profile.switch
-    drafts = tuple(
-        with_argument(draft, device.name, choice.value)
-        for choice in (device.choices[:MAX_OPTIONS] if device else ())
-        if device is not None
-    )
-    off = switch is not None and closeness("off", clause.values) == 1.0
-    if off and not clause.marks & (_CONDITIONS | _DOUBTS) and not clause.doubted:
-        return _Meant(tuple(settle(one) for one in drafts))
-    return _Meant((_confirmed(drafts, None),))
+def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
+    """All devices at once: switched off without a question, anything else with one."""
+    drafts = tuple(draft for profile in box.speakable for draft in _all_of(profile, clause))
+    if not drafts:
+        return None
+    plain = "off" in clause.values and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
+    if plain and not clause.doubted and len(drafts) <= MAX_CALLS:
+        return _Meant(tuple(settle(draft) for draft in drafts))
+    return _Meant((_confirmed(drafts[:MAX_CALLS], ""),))
 
 
-def _stranger(clause: Clause) -> str:
+def _all_of(profile: Profile, clause: Clause) -> Iterator[Draft]:
+    """Every device of a tool that takes exactly the value that was said."""
+    device, switch = profile.device, profile.switch
+    if not profile.acts or device is None or switch is None:
+        return
+    for value in switch.choices:
+        if value.senses <= clause.values:
+            for choice in device.choices:
+                yield Draft(profile, {device.name: choice.value, switch.name: value.value})
+
+
+def _stranger(profile: Profile, clause: Clause) -> str:
     """The word for a device that is not here."""
-    named = [p.text for p in clause.pieces if p.senses and set(p.senses) & clause.things]
+    strange = clause.things - profile.words
+    named = [p.text for p in clause.pieces if strange.intersection(p.senses)]
     unknown = [p.text for p in clause.unknown if p.kind is Kind.WORD or len(p.text) > 1]
     return (named or unknown or [""])[0]
 
 
-def _doubt(reading: Reading, clause: Clause) -> tuple[str, str] | None:
-    """Why it is not done without a question, as a sentence; None when it is plain."""
-    marks = clause.marks
-    measured = reading.filled.numbers and any(
-        one.kind in {"number", "integer"} for one in reading.profile.parameters
-    )
-    if marks & _CONDITIONS and not (measured and not marks & {"suppose", "past"}):
-        return ("only_now", "")
-    spare_numbers = len(clause.numbers) - reading.filled.numbers
-    long = bool(clause.pieces) and clause.pieces[-1].end > MAX_ORDER_CHARS
-    if clause.doubted or marks & _DOUBTS or spare_numbers > 0 or long:
-        return ("", "")
-    if "question" in marks and "request" not in marks:
-        return ("", "")
-    if strangers(reading, clause) or not _is_all_known(reading, clause):
-        return ("", "")
-    return None
-
-
-def _is_all_known(reading: Reading, clause: Clause) -> bool:
-    """No word was left over that the vocabulary, the tool or its arguments do not explain."""
-    own = reading.profile.words | reading.profile.about | reading.filled.explained
-    return all(_is_explained(piece.text, own, reading) for piece in clause.unknown)
-
-
-def _is_explained(text: str, own: frozenset[str], reading: Reading) -> bool:
-    if any(one.startswith("~") and one.endswith(text[: len(one) - 1]) for one in own):
-        return True
-    values = {str(value).casefold() for value in reading.filled.arguments.values()}
-    return any(text in value for value in values)
-
-
-def _confirmed(drafts: tuple[Draft, ...], doubt: tuple[str, str] | None) -> Need:
+def _confirmed(drafts: tuple[Draft, ...], preface: str) -> Need:
     """A question whose only answer is yes."""
     yes = Choice(None, "", frozenset(), "")
-    preface = doubt if doubt and doubt[0] else None
-    return Need(Reason.CONFIRM, (Option(yes, drafts),), preface=preface)
+    return Need(Reason.CONFIRM, (Option(yes, drafts),), preface=(preface, "") if preface else None)

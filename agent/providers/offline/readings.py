@@ -5,6 +5,7 @@ tests reads right; none is fitted.
 """
 
 import math
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agent.providers.offline.clauses import Clause
@@ -67,16 +68,17 @@ def readings(clause: Clause, box: Toolbox, *, acting: bool) -> list[Reading]:
     return sorted(believable, key=lambda reading: (-reading.score, reading.profile.name))
 
 
-def strangers(reading: Reading, clause: Clause) -> frozenset[str]:
-    """Known things in a clause that neither the tool's words nor its arguments account for."""
-    profile = reading.profile
-    words = profile.words | profile.about
+def strangers(reading: Reading, clause: Clause, words: AbstractSet[str]) -> frozenset[str]:
+    """Known things in a clause that neither these words nor the arguments account for."""
+    measures = {sense for piece in clause.measures for sense in piece.senses}
     used = reading.filled.explained | {
         said for said in clause.things if any(closeness(word, {said}) for word in words)
     }
     # A form with several senses is accounted for by one of them: the others say which part
     told = {sense for piece in clause.pieces if used & set(piece.senses) for sense in piece.senses}
-    return frozenset(said for said in clause.things - used - told if not said.startswith("~"))
+    return frozenset(
+        said for said in clause.things - used - told - measures if not said.startswith("~")
+    )
 
 
 def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
@@ -87,7 +89,7 @@ def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
     score += _fit(profile, clause)
     if clause.values and not profile.acts and is_switched(reading, box):
         score += _SWITCHED_DEVICE
-    score -= _STRANGE * len(strangers(reading, clause))
+    score -= _STRANGE * len(strangers(reading, clause, profile.words | profile.about))
     given = [one for one in profile.parameters if one.required and one.kind == "string"]
     score += _FILE * any(one.name in filled.arguments for one in given)
     missing = [
@@ -104,7 +106,8 @@ def _name(profile: Profile, clause: Clause, box: Toolbox) -> float:
     for word in profile.words:
         weight = _NAME_VERB if word in actions() else _NAME
         score += weight * closeness(word, said) / math.sqrt(max(1, box.share(word)))
-    named = things(profile.words)
+    # What several tools are called tells none of them apart
+    named = {word for word in things(profile.words) if box.share(word) == 1}
     whole = bool(named) and all(closeness(word, said) for word in named)
     return score + _WHOLE_NAME * whole
 

@@ -80,7 +80,10 @@ def _content(analysis: Analysis, command: Piece) -> str:
     """What the command is about: after it, or before it where the verb comes last."""
     after = analysis.text[command.end :]
     behind = [p for p in analysis.pieces if p.start >= command.end]
-    if any(not {"request", "filler", "stop"}.issuperset(p.senses) or not p.senses for p in _words(behind)):
+    if any(
+        not {"request", "filler", "stop"}.issuperset(p.senses) or not p.senses
+        for p in _words(behind)
+    ):
         return after.lstrip(_LEADING).strip().strip(_QUOTES)
     before = analysis.text[: command.start].strip(_EDGES).strip(_QUOTES)
     return _without_copula(before) if command.text.startswith(_KOREAN_QUOTE) else before

@@ -89,6 +89,8 @@ def _filled(need: Need, text: str, clause: Clause) -> list[Item] | None:
     if parameter.kind in {"number", "integer"} and clause.numbers:
         number = clause.numbers[0].number
         value = None if number is None else fitting_number(parameter, number)
+    elif parameter.kind == "boolean" and clause.senses & {"yes", "on", "off"}:
+        value = "off" not in clause.senses
     elif parameter.kind == "string" and text.strip():
         value = text.strip()[:MAX_TEXT_CHARS]
     return None if value is None else [settle(with_argument(draft, parameter.name, value))]

@@ -16,7 +16,7 @@ from agent.providers.offline.toolbox import Choice, Parameter, Profile
 # A name of which only a part was said, such as `led` of `red led`
 _PARTLY = 0.5
 # A longer name that fits wholly beats a shorter one within it
-_PER_WORD = 0.05
+_PER_WORD = 0.2
 _SPELLED_OUT = 0.1
 # Closer than this, two choices are one question
 _TIE = 0.04

@@ -184,9 +184,14 @@ def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> Param
 def _choices(options: Sequence[Any]) -> tuple[Choice, ...]:
     texts = [(option, str(option)) for option in options if isinstance(option, (str, int, float))]
     return tuple(
-        Choice(option, text, words_of(text) or frozenset({f"~{text}"}), spelling_of(text))
-        for option, text in texts
+        Choice(option, text, _choice_senses(text), spelling_of(text)) for option, text in texts
     )
+
+
+def _choice_senses(text: str) -> frozenset[str]:
+    """What names a choice: `open` is how a thing is, not what is done."""
+    senses = words_of(text) or frozenset({f"~{text}"})
+    return senses - actions() or senses
 
 
 def _table(value: object) -> Mapping[str, Any]:

@@ -88,8 +88,7 @@ class Voice:
         wanted = _wanted(order, profile)
         if wanted is None:
             reads = profile is not None and not profile.acts
-            tool = order.tool.replace("_", " ")
-            return self.deed_by("read" if reads else "use", thing=thing, tool=tool)
+            return self.deed_by("read" if reads else "use", thing=thing, tool=_shown(order))
         key = wanted if wanted in {"on", "off"} else "other"
         return self.deed_by(key, thing=thing, value=self.value(wanted, thing))
 
@@ -172,6 +171,13 @@ class Voice:
             template = template.translate(traditional())
         capitals = {key.capitalize(): value[:1].upper() + value[1:] for key, value in slots.items()}
         return template.format_map({**capitals, **slots}) if "{" in template else template
+
+
+def _shown(order: Order) -> str:
+    """A tool and its arguments, for a deed that no sentence is known for."""
+    name = order.tool.replace("_", " ")
+    given = ", ".join(f"{key}: {value}"[:_NAME_CHARS] for key, value in order.arguments.items())
+    return f"{name} ({given})" if given else name
 
 
 def subject(order: Order, profile: Profile | None) -> str:

@@ -1,0 +1,50 @@
+"""Whether an order is plain enough to be done without a question.
+
+Every word of it must be explained: by the vocabulary, by the tool, by an argument. A time, a
+condition, somebody else's words or a denial beside it make it doubtful.
+"""
+
+from agent.providers.offline.clauses import Clause
+from agent.providers.offline.pieces import Piece, stem
+from agent.providers.offline.readings import Reading, strangers
+from agent.providers.offline.toolbox import spelling_of
+
+# An order is short: what is longer tells something
+MAX_ORDER_CHARS = 400
+
+ASKING = frozenset({"question", "ask", "fact"})
+CONDITIONS = frozenset({"suppose", "later", "past"})
+DOUBTS = frozenset({"report", "self"})
+# The sentence that goes before the question when something was to happen at another time
+ONLY_NOW = "only_now"
+
+
+def doubt(reading: Reading, clause: Clause) -> str | None:
+    """Why an order is asked back: the name of a sentence, or nothing to say; None when plain."""
+    marks = clause.marks
+    if marks & CONDITIONS and not _is_measured(reading, clause):
+        return ONLY_NOW
+    long = bool(clause.pieces) and clause.pieces[-1].end > MAX_ORDER_CHARS
+    asked = "question" in marks and "request" not in marks
+    if clause.doubted or marks & DOUBTS or long or asked:
+        return ""
+    if strangers(reading, clause, reading.profile.words) or _spare_numbers(reading, clause):
+        return ""
+    return None if all(_is_explained(piece, reading, clause) for piece in clause.unknown) else ""
+
+
+def _is_measured(reading: Reading, clause: Clause) -> bool:
+    """What sounds like a time is an argument: for ten seconds, three times."""
+    return bool(reading.filled.numbers) and not clause.marks & {"suppose", "past"}
+
+
+def _spare_numbers(reading: Reading, clause: Clause) -> bool:
+    joined = [one for one in clause.joined_names if one in reading.filled.explained]
+    return len(clause.numbers) > reading.filled.numbers + len(joined)
+
+
+def _is_explained(piece: Piece, reading: Reading, clause: Clause) -> bool:
+    names = [reading.profile.name, *map(str, reading.filled.arguments.values())]
+    spelled = {word for name in names for word in spelling_of(name).split()}
+    own = reading.profile.words | reading.filled.explained
+    return f"~{stem(piece.text)}" in own or piece.text in spelled or piece in clause.measures
