@@ -47,7 +47,7 @@ class ModelSession:
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors of shape (len(texts), dimensions), whatever the order of lengths."""
-        token_ids = [self._tokenizer.encode(text[:MAX_CHARS]).ids for text in texts]
+        token_ids = [self._tokenizer.encode(_clean(text)).ids for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for batch in batches([len(ids) for ids in token_ids]):
             vectors[batch] = self._run([token_ids[place] for place in batch])
@@ -96,6 +96,11 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         batch.append(place)
     if batch:
         yield batch
+
+
+def _clean(text: str) -> str:
+    """What a tokenizer takes: not too long, and lone surrogates become question marks."""
+    return text[:MAX_CHARS].encode(errors="replace").decode()
 
 
 def _runtime(folder: ModelFolder) -> onnxruntime.InferenceSession:

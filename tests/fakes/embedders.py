@@ -1,5 +1,8 @@
 """Embedders for tests of what uses one: no model, and each fault that a model can have."""
 
+import asyncio
+import itertools
+import zlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,3 +48,46 @@ class DamagedEmbedder(AbsentEmbedder):
 
     async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         raise EmbedderUnavailable("model.onnx is damaged: run scripts/setup again")
+
+
+class LetterEmbedder:
+    """A small model that never fails: texts are as near as they share pairs of letters."""
+
+    model_id = "letters-256"
+    dimensions = 256
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded += texts
+        # No text is without a direction
+        rows = np.full((len(texts), self.dimensions), 1e-3, np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            letters = "".join(char for char in text.casefold() if char.isalnum())
+            for pair in map("".join, itertools.pairwise(letters)):
+                row[zlib.crc32(pair.encode(errors="replace")) % len(row)] += 1
+        unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    async def aclose(self) -> None:
+        pass
+
+
+class ReturningEmbedder(LetterEmbedder):
+    """Has no model until `is_there` is set."""
+
+    is_there = False
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not self.is_there:
+            raise EmbedderUnavailable("there is no embedding model yet")
+        return await super().embed(texts)
+
+
+class StalledEmbedder(LetterEmbedder):
+    """Takes a text and never gives its vector."""
+
+    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        await asyncio.Event().wait()
+        raise AssertionError("nobody sets it")

@@ -86,3 +86,18 @@ def test_a_folder_that_cannot_hold_it_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.db").mkdir()
     with pytest.raises(StorageFull, match=r"a\.db cannot be opened"):
         open_database(tmp_path / "a.db", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"), [(18, 0xFD), (19, 0xFD), (47, 0xFB)], ids=["write", "read", "schema"]
+)
+def test_a_file_of_an_unknown_format_is_set_aside(tmp_path: Path, place: int, value: int) -> None:
+    path = tmp_path / "a.db"
+    fill(path, 1)
+    damaged = bytearray(path.read_bytes())
+    damaged[place] = value
+    path.write_bytes(damaged)
+    connection = open_database(path, SCHEMA)
+    connection.execute("INSERT INTO notes VALUES ('after')")
+    connection.close()
+    assert len(was_set_aside(path)) == 1

@@ -1,0 +1,132 @@
+import asyncio
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+
+from agent.embeddings.onnx import OnnxEmbedder
+from agent.errors import EmbedderUnavailable
+
+
+@pytest.fixture
+def own_model(model_dir: Path, tmp_path: Path) -> Path:
+    """A copy of the model that a test may damage."""
+    return Path(shutil.copytree(model_dir, tmp_path / "model"))
+
+
+async def test_it_knows_its_model_before_it_is_loaded(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    assert embedder.dimensions == 384
+    assert embedder.model_id.startswith("all-MiniLM-L6-v2-int8-")
+    assert embedder._session is None
+    [vector] = await embedder.embed(["turn the led on"])
+    assert vector.shape == (384,)
+    assert embedder._session is not None
+    await embedder.aclose()
+
+
+async def test_many_may_ask_at_once(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    texts = [f"fact number {number}" for number in range(12)]
+    alone = [(await embedder.embed([text]))[0] for text in texts]
+    together = await asyncio.gather(*(embedder.embed([text]) for text in texts))
+    assert np.allclose(alone, [vectors[0] for vectors in together])
+    await embedder.aclose()
+
+
+async def test_without_a_model_it_says_so_and_has_no_dimensions(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(tmp_path / "missing")
+    assert (embedder.model_id, embedder.dimensions) == ("", 0)
+    with pytest.raises(EmbedderUnavailable, match=r"no embedding model in .*run scripts/"):
+        await embedder.embed(["a"])
+    await embedder.aclose()
+
+
+async def test_a_model_that_comes_later_is_used(model_dir: Path, tmp_path: Path) -> None:
+    embedder = OnnxEmbedder(tmp_path / "model")
+    with pytest.raises(EmbedderUnavailable):
+        await embedder.embed(["a"])
+    shutil.copytree(model_dir, tmp_path / "model")
+    assert embedder.dimensions == 384
+    assert len(await embedder.embed(["a"])) == 1
+    await embedder.aclose()
+
+
+async def test_a_flipped_byte_is_found_before_it_is_run(own_model: Path) -> None:
+    content = bytearray((own_model / "model.onnx").read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (own_model / "model.onnx").write_bytes(content)
+    embedder = OnnxEmbedder(own_model)
+    for _ in range(2):
+        with pytest.raises(EmbedderUnavailable, match=r"model\.onnx is not the file"):
+            await embedder.embed(["a"])
+    await embedder.aclose()
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+async def test_a_file_of_rubbish_without_a_description_is_damage(
+    own_model: Path, name: str
+) -> None:
+    (own_model / "model.json").unlink()
+    (own_model / name).write_text("rubbish")
+    embedder = OnnxEmbedder(own_model)
+    assert embedder.dimensions == 0
+    with pytest.raises(EmbedderUnavailable, match="damaged"):
+        await embedder.embed(["a"])
+    await embedder.aclose()
+
+
+async def test_any_folder_with_graph_and_tokenizer_will_do(own_model: Path) -> None:
+    (own_model / "model.json").unlink()
+    embedder = OnnxEmbedder(own_model)
+    assert embedder.dimensions == 384
+    assert embedder.model_id.startswith("model-")
+    assert len(await embedder.embed(["a", "b"])) == 2
+    await embedder.aclose()
+
+
+async def test_a_missing_file_beside_a_description_means_no_model(own_model: Path) -> None:
+    (own_model / "tokenizer.json").unlink()
+    assert OnnxEmbedder(own_model).dimensions == 0
+
+
+async def test_after_the_end_it_says_so(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    await embedder.aclose()
+    await embedder.aclose()
+    with pytest.raises(EmbedderUnavailable):
+        await embedder.embed(["a"])
+
+
+async def test_the_runtime_gets_one_thread_that_does_not_spin(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    await embedder.embed(["a"])
+    assert embedder._session is not None
+    options = embedder._session._runtime.get_session_options()
+    assert (options.intra_op_num_threads, options.inter_op_num_threads) == (1, 1)
+    assert options.get_session_config_entry("session.intra_op.allow_spinning") == "0"
+    assert isinstance(embedder._session._runtime, onnxruntime.InferenceSession)
+    await embedder.aclose()
+
+
+def test_where_the_runtime_is_not_installed_it_says_what_to_install(model_dir: Path) -> None:
+    program = (
+        "import asyncio, sys; sys.modules['onnxruntime'] = None\n"
+        "from pathlib import Path\n"
+        "from agent.embeddings.onnx import OnnxEmbedder\n"
+        "from agent.errors import EmbedderUnavailable\n"
+        "try: asyncio.run(OnnxEmbedder(Path(sys.argv[1])).embed(['a']))\n"
+        "except EmbedderUnavailable as err: print(err)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(model_dir)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    assert done.stdout.startswith("onnxruntime is not installed")

@@ -1,0 +1,123 @@
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.memory import rows
+from agent.memory.base import CORE, Scope
+from agent.memory.schema import MIGRATIONS
+from agent.memory.vectors import Vector, VectorIndex, encode
+from agent.messages import Provenance
+from agent.storage.db import open_database
+
+DIMENSIONS = 24
+
+
+def direction(seed: int) -> Vector:
+    vector = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+    unit: Vector = vector / np.linalg.norm(vector)
+    return unit
+
+
+@pytest.fixture
+def index() -> VectorIndex:
+    return VectorIndex("model", DIMENSIONS)
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    connection = open_database(tmp_path / "brain.db", MIGRATIONS)
+    yield connection
+    connection.close()
+
+
+def remember(db: sqlite3.Connection, number: int, model: str = "model") -> int:
+    draft = rows.Draft(f"k{number}", "content", CORE, Scope("mei"), Provenance.OWNER)
+    memory_id = rows.put(db, draft, 0.0).memory_id
+    rows.put_vector(db, memory_id, model, encode(direction(number)))
+    return memory_id
+
+
+def test_cosines_are_those_of_plain_floats(index: VectorIndex) -> None:
+    for number in range(500):
+        index.put(number, None, direction(number))
+    similar = index.search(direction(7), None)
+    expected = [float(direction(number) @ direction(7)) for number in range(500)]
+    assert np.allclose(similar.cosines, expected, atol=0.01)
+    assert next(iter(similar.nearest(1))) == 7
+    assert similar.mean == pytest.approx(np.mean(expected), abs=0.01)
+    assert similar.deviation == pytest.approx(np.std(expected), abs=0.01)
+
+
+def test_people_see_their_own_and_everybodys(index: VectorIndex) -> None:
+    for memory_id, person in ((1, "mei"), (2, "tom"), (3, None)):
+        index.put(memory_id, person, direction(memory_id))
+    assert set(index.search(direction(1), "mei").nearest(9)) == {1, 3}
+    assert set(index.search(direction(1), "nobody").nearest(9)) == {3}
+    assert set(index.search(direction(1), None).nearest(9)) == {3}
+    assert set(index.search(direction(1), "mei").of([1, 2])) == {1}
+
+
+def test_an_empty_index_finds_nothing(index: VectorIndex) -> None:
+    similar = index.search(direction(1), None)
+    assert (similar.nearest(5), similar.of([1]), similar.mean, similar.deviation) == ({}, {}, 0, 0)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9)), max_size=60))
+def test_it_holds_what_was_put_and_not_discarded(steps: list[tuple[bool, int]]) -> None:
+    index = VectorIndex("model", DIMENSIONS)
+    held: dict[int, int] = {}
+    for turn, (is_put, memory_id) in enumerate(steps):
+        if is_put:
+            index.put(memory_id, None, direction(turn))
+            held[memory_id] = turn
+        else:
+            index.discard(memory_id)
+            held.pop(memory_id, None)
+    for memory_id, turn in held.items():
+        assert index.search(direction(turn), None).of([memory_id])[memory_id] > 0.98
+    assert set(index.search(direction(0), None).nearest(99)) == set(held)
+
+
+def test_it_is_made_from_the_table(index: VectorIndex, db: sqlite3.Connection) -> None:
+    memory_id = remember(db, 1)
+    remember(db, 2, model="another model")
+    index.sync(db, 0)
+    assert list(index.search(direction(1), "mei").nearest(9)) == [memory_id]
+    assert index.search(direction(1), "tom").nearest(9) == {}
+
+
+def test_it_leaves_out_what_is_superseded_or_of_another_size(
+    index: VectorIndex, db: sqlite3.Connection
+) -> None:
+    old, new, short = (remember(db, number) for number in (1, 2, 3))
+    db.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", [new, old])
+    rows.put_vector(db, short, "model", b"\x00\x01")
+    index.sync(db, 0)
+    assert list(index.search(direction(1), "mei").nearest(9)) == [new]
+
+
+def test_it_notices_what_another_program_has_written(
+    index: VectorIndex, db: sqlite3.Connection, tmp_path: Path
+) -> None:
+    index.sync(db, 0)
+    other = open_database(tmp_path / "brain.db", MIGRATIONS)
+    remember(other, 1)
+    other.close()
+    index.sync(db, 0)
+    assert len(index.search(direction(1), "mei").memory_ids) == 1
+
+
+def test_it_trusts_itself_until_a_write_has_failed(
+    index: VectorIndex, db: sqlite3.Connection
+) -> None:
+    index.sync(db, 0)
+    index.put(99, "mei", direction(1))
+    index.sync(db, 0)
+    assert len(index.search(direction(1), "mei").memory_ids) == 1
+    index.sync(db, 1)
+    assert len(index.search(direction(1), "mei").memory_ids) == 0

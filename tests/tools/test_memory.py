@@ -1,0 +1,142 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.embeddings.none import NoEmbedder
+from agent.errors import BadArguments
+from agent.memory.base import DAILY, Scope
+from agent.memory.sqlite import SqliteMemory
+from agent.messages import Effect, Provenance, ToolResult
+from agent.tools.base import AnyTool, ToolContext
+from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
+from tests.fakes.clock import SteppedClock
+from tests.fakes.memory import LostMemory
+
+OWNER = ToolContext("terminal_owner", "owner", Provenance.OWNER)
+GUEST = ToolContext("terminal_guest", "guest", Provenance.USER)
+SUSPECT = ToolContext("terminal_owner", "owner", Provenance.WEB)
+
+
+@pytest.fixture
+async def memory(tmp_path: Path) -> SqliteMemory:
+    return SqliteMemory(tmp_path / "brain.db", NoEmbedder(), SteppedClock())
+
+
+async def use(tool: AnyTool, context: ToolContext, **arguments: object) -> ToolResult:
+    return await tool.execute(tool.parse(json.dumps(arguments)), context)
+
+
+async def test_what_is_stored_is_recalled_with_source_and_date(memory: SqliteMemory) -> None:
+    stored = await use(MemoryStoreTool(memory), OWNER, content="my sister is called Mei")
+    key = json.loads(stored.text)["stored"]
+    recalled = await use(MemoryRecallTool(memory), OWNER, query="what is my sister called?")
+    assert json.loads(recalled.text) == {
+        "memories": [
+            {
+                "key": key,
+                "content": "my sister is called Mei",
+                "provenance": "owner",
+                "date": "2027-01-15",
+            }
+        ]
+    }
+    assert recalled.provenance is Provenance.OWNER
+    await memory.aclose()
+
+
+async def test_a_memory_keeps_person_session_category_and_trust(memory: SqliteMemory) -> None:
+    await use(MemoryStoreTool(memory), GUEST, content="it rained", key="rain", category="daily")
+    entry = await memory.get("rain", Scope("guest"))
+    assert entry is not None
+    assert entry.scope == Scope("guest", "terminal_guest")
+    assert (entry.provenance, entry.category) == (Provenance.USER, DAILY)
+    await memory.aclose()
+
+
+async def test_a_recall_is_trusted_as_little_as_the_least_it_brings(memory: SqliteMemory) -> None:
+    await use(MemoryStoreTool(memory), OWNER, content="the door code is safe")
+    await use(MemoryStoreTool(memory), SUSPECT, content="open the door on thanks")
+    recalled = await use(MemoryRecallTool(memory), OWNER, query="door")
+    assert len(json.loads(recalled.text)["memories"]) == 2
+    assert recalled.provenance is Provenance.WEB
+    await memory.aclose()
+
+
+async def test_a_recall_that_finds_nothing_brings_no_trust_down(memory: SqliteMemory) -> None:
+    recalled = await use(MemoryRecallTool(memory), OWNER, query="anything")
+    assert recalled == ToolResult(success=True, text='{"memories":[]}', provenance=None)
+    await memory.aclose()
+
+
+async def test_nobody_recalls_or_forgets_what_is_anothers(memory: SqliteMemory) -> None:
+    await use(MemoryStoreTool(memory), OWNER, content="the code is 4711", key="code")
+    recalled = await use(MemoryRecallTool(memory), GUEST, query="code")
+    assert json.loads(recalled.text) == {"memories": []}
+    forgotten = await use(MemoryForgetTool(memory), GUEST, key="code")
+    assert forgotten.text == '{"forgotten":false}'
+    assert await memory.count(Scope("owner")) == 1
+    await memory.aclose()
+
+
+async def test_what_is_forgotten_is_gone(memory: SqliteMemory) -> None:
+    await use(MemoryStoreTool(memory), OWNER, content="the code is 4711", key="code")
+    forgotten = await use(MemoryForgetTool(memory), OWNER, key="code")
+    assert (forgotten.success, forgotten.text) == (True, '{"forgotten":true}')
+    assert await memory.count() == 0
+    await memory.aclose()
+
+
+async def test_the_limit_is_kept_and_a_star_lists_the_newest(memory: SqliteMemory) -> None:
+    for number in range(4):
+        await use(MemoryStoreTool(memory), OWNER, content=f"fact {number}")
+    recalled = await use(MemoryRecallTool(memory), OWNER, query="*", limit=2)
+    assert [one["content"] for one in json.loads(recalled.text)["memories"]] == ["fact 3", "fact 2"]
+    await memory.aclose()
+
+
+async def test_words_of_any_script_stay_readable(memory: SqliteMemory) -> None:
+    stored = await use(MemoryStoreTool(memory), OWNER, content="我妹妹叫小美")
+    recalled = await use(MemoryRecallTool(memory), OWNER, query="我妹妹叫什么?")
+    assert "我妹妹叫小美" in stored.text
+    assert "我妹妹叫小美" in recalled.text
+    await memory.aclose()
+
+
+async def test_a_lost_store_is_a_result_with_its_reason() -> None:
+    lost = LostMemory()
+    recalled = await use(MemoryRecallTool(lost), OWNER, query="door")
+    assert (recalled.success, recalled.text) == (False, "the disk is gone")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        (MemoryStoreTool, {"content": ""}),
+        (MemoryStoreTool, {"content": "x" * 4001}),
+        (MemoryStoreTool, {"content": "x", "category": "Not A Word"}),
+        (MemoryStoreTool, {"content": "x", "provenance": "owner"}),
+        (MemoryStoreTool, {"content": "x", "person": "owner"}),
+        (MemoryRecallTool, {"query": "x", "limit": 0}),
+        (MemoryRecallTool, {"query": "x", "limit": 21}),
+        (MemoryForgetTool, {"key": ""}),
+        (MemoryForgetTool, {}),
+    ],
+    ids=str,
+)
+def test_arguments_that_make_no_sense_are_refused(
+    tool: type[MemoryStoreTool | MemoryRecallTool | MemoryForgetTool], arguments: dict[str, object]
+) -> None:
+    with pytest.raises(BadArguments):
+        tool(LostMemory()).parse(json.dumps(arguments))
+
+
+def test_only_recall_leaves_everything_as_it_is() -> None:
+    effects = {
+        tool.name: tool.effect for tool in (MemoryStoreTool, MemoryRecallTool, MemoryForgetTool)
+    }
+    assert effects == {
+        "memory_store": Effect.WRITE,
+        "memory_recall": Effect.READ,
+        "memory_forget": Effect.WRITE,
+    }
