@@ -13,7 +13,6 @@ import signal
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 import tty
 from collections.abc import Callable
@@ -29,6 +28,8 @@ START = FIRMWARE / "simulator" / "start.py"
 HEAP = "200k"
 # The longest lease and the passes of the loop around it
 STOP_LIMIT_S = 11.0
+# Soon enough for whoever waits for the end, rare enough to cost nothing
+POLL_S = 0.05
 # Starting takes a tenth of this on a slow Pi
 READY_LIMIT_S = 10.0
 
@@ -63,9 +64,10 @@ def run(setup: Setup, announce: Callable[[str], None]) -> int:
         SimulationFailed: it could not be started, or its outputs did not become safe.
         NoInterpreter: there is no MicroPython.
     """
-    stop = threading.Event()
+    # A plain list: an Event's lock could be held by the very code that the signal interrupts
+    asked_to_stop: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+        signal.signal(number, lambda number, _frame: asked_to_stop.append(number))
     with contextlib.ExitStack() as stack:
         path, process, control = _start(setup, stack)
         if setup.control is not None:
@@ -75,9 +77,10 @@ def run(setup: Setup, announce: Callable[[str], None]) -> int:
             stack.callback(setup.link.unlink, missing_ok=True)
         announce(str(setup.link or path))
         while process.poll() is None:
-            if stop.wait(timeout=0.1):
+            if asked_to_stop:
                 control.order({"stop": True})
                 return _await_end(process)
+            time.sleep(POLL_S)
     return 1
 
 
