@@ -101,8 +101,8 @@ def _name(exchange: Exchange, profile: Profile | None, result: Mapping[str, Any]
 
 
 def _state(value: object) -> str:
-    if value in {"on", "off"}:
-        return str(value)
+    if isinstance(value, str) and value in {"on", "off"}:
+        return value
     if isinstance(value, bool):
         return "on" if value else "off"
     return "other"

@@ -32,7 +32,7 @@ from agent.providers.offline.readings import (
 )
 from agent.providers.offline.senses import closeness
 from agent.providers.offline.slots import best_choices, fill
-from agent.providers.offline.toolbox import Choice, Profile, Toolbox
+from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox
 from agent.providers.offline.units import Kind
 
 # More clauses than this are a story
@@ -206,7 +206,7 @@ def _told_apart(draft: Draft, drafts: Sequence[Draft]) -> Choice:
         if choice.value == draft.arguments.get(parameter.name)
         for sense in choice.senses
     ]
-    return Choice(None, "", draft.profile.words.union(named), "")
+    return Choice(None, "", Name(draft.profile.words.union(named), ""))
 
 
 def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
@@ -262,5 +262,5 @@ def _stranger(profile: Profile, clause: Clause) -> str:
 
 def _confirmed(drafts: tuple[Draft, ...], preface: str) -> Need:
     """A question whose only answer is yes."""
-    yes = Choice(None, "", frozenset(), "")
+    yes = Choice(None, "", Name(frozenset(), ""))
     return Need(Reason.CONFIRM, (Option(yes, drafts),), preface=(preface, "") if preface else None)

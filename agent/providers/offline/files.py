@@ -1,7 +1,7 @@
 """Writing to a file: the one order whose text is taken as it was said."""
 
 from agent.providers.offline.pieces import Analysis, Piece
-from agent.providers.offline.plan import Draft, Say, Step, settle, step_of
+from agent.providers.offline.plan import Draft, Say, Step, settle_text
 from agent.providers.offline.toolbox import Profile, Toolbox
 from agent.providers.offline.units import Kind
 
@@ -22,8 +22,7 @@ def writing(analysis: Analysis, box: Toolbox) -> Step | None:
     if any("negate" in p.senses for p in pieces if p.end <= verb.start):
         return Say("left_alone")
     content = _content(analysis, verb, path)
-    arguments = {"path": path.text, **({"content": content} if content else {})}
-    return step_of((settle(Draft(profile, arguments)),))
+    return settle_text(Draft(profile, {"path": path.text}), "content", content)
 
 
 def _writer(box: Toolbox) -> Profile | None:

@@ -1,5 +1,6 @@
 """The clock, the computer and the board, told in sentences from their results."""
 
+import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ _MINUTE_S = 60
 _HOUR_S = 3600
 # Names that are read out of a board's description; it has a few dozen pins
 _MAX_NAMES = 40
+_BOARD_FACTS = {"trouble": "trouble", "board": "model", "firmware": "firmware", "port": "port"}
 
 
 def machine_sentences(result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) -> str:
@@ -52,20 +54,26 @@ def _computer(result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) ->
 
 
 def _share(key: str, result: Mapping[str, Any], name: str, voice: Voice) -> str:
-    free, total = result.get(f"{name}_free_mb"), result.get(f"{name}_total_mb")
-    if not isinstance(free, (int, float)) or not isinstance(total, (int, float)):
+    free, total = _finite(result.get(f"{name}_free_mb")), _finite(result.get(f"{name}_total_mb"))
+    if free is None or total is None:
         return ""
     return voice.say(key, free=voice.number(round(free)), total=voice.number(round(total)))
 
 
 def _measure(key: str, value: object, voice: Voice) -> str:
-    return voice.say(key, value=voice.number(value)) if isinstance(value, (int, float)) else ""
+    number = _finite(value)
+    return "" if number is None else voice.say(key, value=voice.number(number))
+
+
+def _finite(value: object) -> float | None:
+    return value if isinstance(value, (int, float)) and math.isfinite(value) else None
 
 
 def _uptime(value: object, voice: Voice) -> str:
-    if not isinstance(value, (int, float)):
+    seconds = _finite(value)
+    if seconds is None:
         return ""
-    hours, rest = divmod(int(value), _HOUR_S)
+    hours, rest = divmod(int(seconds), _HOUR_S)
     span = voice.say("hours", hours=str(hours), minutes=str(rest // _MINUTE_S))
     return voice.say("uptime", value=span)
 
@@ -77,11 +85,11 @@ def _throttled(value: object, voice: Voice) -> str:
 
 
 def _board(result: Mapping[str, Any], voice: Voice) -> str:
-    state = str(result["state"])
-    shown = voice.say("ready") if state == "ready" else voice.reason(state)
-    sentences = [voice.say("board", board=str(result.get("board") or ""), state=shown)]
+    sentences = [voice.say("board", state=voice.reason(str(result["state"])))]
     sentences += [
-        voice.say(key, value=str(result[key])) for key in ("firmware", "port") if result.get(key)
+        voice.say(said, value=str(result[key]))
+        for key, said in _BOARD_FACTS.items()
+        if result.get(key)
     ]
     for key in ("pins", "methods"):
         names = _names(result.get(key))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from agent.providers.offline.toolbox import Choice, Parameter, Profile
+from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
 # More calls than this out of one message are not what somebody meant
 MAX_CALLS = 16
@@ -116,6 +116,15 @@ def settle(draft: Draft) -> Item:
     return Order(draft.profile.name, {name: draft.arguments[name] for name in names})
 
 
+def settle_text(draft: Draft, name: str, text: str) -> Step:
+    """The step once a text is given, or the plain word that it is too long for the tool."""
+    parameter = next((one for one in draft.profile.parameters if one.name == name), None)
+    if parameter is not None and parameter.longest is not None and len(text) > parameter.longest:
+        return Say("too_long", {"limit": str(parameter.longest)})
+    given = with_argument(draft, name, text) if text else draft
+    return step_of((settle(given),))
+
+
 def with_argument(draft: Draft, name: str, value: object) -> Draft:
     return Draft(draft.profile, {**draft.arguments, name: value})
 
@@ -129,7 +138,7 @@ def step_of(items: tuple[Item, ...]) -> Step:
 
 def _question(draft: Draft, parameter: Parameter) -> Need:
     if not parameter.choices:
-        nothing = Choice(None, parameter.name, frozenset(), "")
+        nothing = Choice(None, parameter.name, Name(frozenset(), ""))
         return Need(Reason.FILL, (Option(nothing, (draft,)),), parameter)
     options = tuple(
         Option(choice, (with_argument(draft, parameter.name, choice.value),))

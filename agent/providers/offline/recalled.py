@@ -8,7 +8,7 @@ from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Draft, Need, Option, Reason, Say, Step, settle, step_of
 from agent.providers.offline.relevance import CLEAR, FAINT, Match, Memory, matches
 from agent.providers.offline.remembering import LIST
-from agent.providers.offline.toolbox import MEMORY_FORGET, Choice, Toolbox, spelling_of, words_of
+from agent.providers.offline.toolbox import MEMORY_FORGET, Choice, Toolbox, name_of
 from agent.providers.offline.wording import Voice
 
 # More than this in one answer is a list, not an answer
@@ -65,4 +65,4 @@ def contents_by_key(results: Sequence[str]) -> Mapping[str, Any]:
 
 def _option(match: Match, draft: Draft) -> Option:
     content = match.memory.content
-    return Option(Choice(None, content, words_of(content), spelling_of(content)), (draft,))
+    return Option(Choice(None, content, name_of(content)), (draft,))

@@ -8,11 +8,10 @@ from typing import Any
 
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.pieces import Analysis, Piece
-from agent.providers.offline.plan import Do, Draft, Order, Step, settle, step_of
+from agent.providers.offline.plan import Do, Draft, Order, Step, settle_text
 from agent.providers.offline.toolbox import (
     MEMORY_RECALL,
     MEMORY_STORE,
-    Profile,
     Toolbox,
 )
 
@@ -66,10 +65,6 @@ def asks_memory(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) -> 
     return None
 
 
-def forgetting(profile: Profile, key: str) -> Draft:
-    return Draft(profile, {"key": key})
-
-
 def _command(analysis: Analysis) -> Piece | None:
     """The words that order remembering or forgetting."""
     found = [p for p in analysis.pieces if not {"remember", "forget"}.isdisjoint(p.senses)]
@@ -106,8 +101,7 @@ def _store(box: Toolbox, content: str) -> Step | None:
     profile = box.find(MEMORY_STORE)
     if profile is None:
         return None
-    arguments: dict[str, Any] = {"content": content} if content else {}
-    return step_of((settle(Draft(profile, arguments)),))
+    return settle_text(Draft(profile, {}), "content", content)
 
 
 def _recall(box: Toolbox, query: str, purpose: str) -> Step | None:

@@ -20,8 +20,6 @@ from agent.providers.offline.plan import (
 from agent.providers.offline.slots import best_choices, fitting_number
 
 _ORDINALS = ("first", "second", "third")
-# Longer than this, a text given as an argument is not an answer to a question
-MAX_TEXT_CHARS = 4000
 _CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS})
 
 
@@ -91,8 +89,8 @@ def _filled(need: Need, text: str, clause: Clause) -> list[Item] | None:
         value = None if number is None else fitting_number(parameter, number)
     elif parameter.kind == "boolean" and clause.senses & {"yes", "on", "off"}:
         value = "off" not in clause.senses
-    elif parameter.kind == "string" and text.strip():
-        value = text.strip()[:MAX_TEXT_CHARS]
+    elif parameter.kind == "string" and text.strip() and parameter.takes(text.strip()):
+        value = text.strip()
     return None if value is None else [settle(with_argument(draft, parameter.name, value))]
 
 

@@ -26,6 +26,11 @@ def marks() -> frozenset[str]:
     return frozenset(concepts()["kinds"]["marks"])
 
 
+@cache
+def hardware() -> frozenset[str]:
+    return frozenset(concepts()["hardware"])
+
+
 def things(senses: Iterable[str]) -> frozenset[str]:
     """What is neither action nor value nor mark."""
     return frozenset(senses) - actions() - values() - marks()

@@ -11,13 +11,15 @@ from typing import Any
 
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.senses import SAME, closeness, neighbours
-from agent.providers.offline.toolbox import Choice, Parameter, Profile
+from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
 # A name of which only a part was said, such as `led` of `red led`
 _PARTLY = 0.5
 # A longer name that fits wholly beats a shorter one within it
 _PER_WORD = 0.2
 _SPELLED_OUT = 0.1
+# Called by another name, it is meant a little less than what has that name for its own
+_ALIAS = 0.9
 # Closer than this, two choices are one question
 _TIE = 0.04
 
@@ -60,7 +62,7 @@ def fill(profile: Profile, clause: Clause) -> Filled:
         if not parameter.switches:
             named = max(named, fit)
         for choice in best:
-            explained |= _explained(choice.senses, said)
+            explained |= _explained(choice, clause.spelling, said)
     switched = _fill_booleans(profile, said, arguments)
     numbers = _fill_numbers(profile, clause, arguments)
     _fill_paths(profile, clause, arguments)
@@ -109,16 +111,26 @@ def _ranked(
 
 
 def _fit(choice: Choice, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:
-    if choice.spelling and choice.spelling in spelling and not whole:
-        return SAME + _SPELLED_OUT + _PER_WORD * len(choice.senses)
-    fits = [closeness(sense, said) for sense in choice.senses]
+    """How well the best of a choice's names was said; its own counts a little more."""
+    own = _name_fit(choice.name, spelling, said, whole=whole)
+    also = [_name_fit(alias, spelling, said, whole=whole) for alias in choice.aliases]
+    return max(own, _ALIAS * max(also, default=0.0))
+
+
+def _name_fit(name: Name, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:
+    if name.spelling and name.spelling in spelling and not whole:
+        return SAME + _SPELLED_OUT + _PER_WORD * len(name.senses)
+    fits = [closeness(sense, said) for sense in name.senses]
     hits = [fit for fit in fits if fit]
-    if len(hits) == len(fits):
+    if fits and len(hits) == len(fits):
         return sum(fits) / len(fits) + _PER_WORD * len(fits)
-    return 0.0 if whole else _PARTLY * sum(hits) / len(fits)
+    return 0.0 if whole or not fits else _PARTLY * sum(hits) / len(fits)
 
 
-def _explained(senses: AbstractSet[str], said: AbstractSet[str]) -> set[str]:
+def _explained(choice: Choice, spelling: str, said: AbstractSet[str]) -> set[str]:
+    """What was said of this choice, by any of its names that fit."""
+    names = [n for n in (choice.name, *choice.aliases) if _name_fit(n, spelling, said, whole=False)]
+    senses = frozenset().union(*(name.senses for name in names))
     return {one for one in said if one in senses or neighbours(one) & senses}
 
 
@@ -145,5 +157,6 @@ def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -
 
 def _fill_paths(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> None:
     for parameter in profile.parameters:
-        if parameter.kind == "string" and parameter.name in _PATH_NAMES and clause.paths:
+        wanted = parameter.kind == "string" and parameter.name in _PATH_NAMES
+        if wanted and clause.paths and parameter.takes(clause.paths[0]):
             arguments[parameter.name] = clause.paths[0]

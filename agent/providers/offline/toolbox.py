@@ -19,10 +19,12 @@ from agent.providers.offline.senses import actions, things, values
 from agent.providers.offline.units import split, tidy
 
 # Descriptions say what they say at the beginning
-_ABOUT_CHARS = 300
+_ABOUT_CHARS = 600
 # Tools change with the hardware: a few sets of them are remembered
 _REMEMBERED_PROFILES = 256
 _WORD_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-./]+")
+# How a schema's description tells what else its choices are called: led (blue led, lamp)
+_ALIASES = re.compile(r"(?:^|,)([^(),]{1,60})\(([^()]{1,200})\)")
 
 MEMORY_STORE = "memory_store"
 MEMORY_RECALL = "memory_recall"
@@ -31,13 +33,26 @@ _MEMORY = frozenset({MEMORY_STORE, MEMORY_RECALL, MEMORY_FORGET})
 
 
 @dataclass(frozen=True, slots=True)
+class Name:
+    """What something is called: its senses, and how it is spelled."""
+
+    senses: frozenset[str]
+    spelling: str
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of an enumeration, and the senses that name it."""
+    """One value of an enumeration, its own name, and what else it is called."""
 
     value: Any
     text: str
-    senses: frozenset[str]
-    spelling: str
+    name: Name
+    aliases: tuple[Name, ...] = ()
+
+    @property
+    def senses(self) -> frozenset[str]:
+        """The senses of all its names."""
+        return self.name.senses.union(*(alias.senses for alias in self.aliases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +63,19 @@ class Parameter:
     kind: str
     required: bool
     choices: tuple[Choice, ...]
-    default: Any
     minimum: float | None
     maximum: float | None
-    about: frozenset[str]
+    shortest: int = 0
+    longest: int | None = None
+
+    def takes(self, text: str) -> bool:
+        """A text argument is neither too short nor too long for it."""
+        return self.shortest <= len(text) <= (len(text) if self.longest is None else self.longest)
 
     @property
     def switches(self) -> bool:
         """It takes on and off, or the like."""
-        named = {sense for choice in self.choices for sense in choice.senses}
+        named = {sense for choice in self.choices for sense in choice.name.senses}
         return self.kind == "boolean" or (bool(self.choices) and named <= values())
 
 
@@ -169,29 +188,38 @@ def _profile(key: _Key) -> Profile:
 def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> Parameter:
     options = schema.get("enum")
     kind = schema.get("type")
+    longest = _number(schema.get("maxLength"))
+    about = str(schema.get("description", ""))[:_ABOUT_CHARS]
     return Parameter(
         name=name,
         kind=kind if isinstance(kind, str) else "",
         required=required,
-        choices=_choices(options) if isinstance(options, (list, tuple)) else (),
-        default=schema.get("default"),
+        choices=_choices(options, about) if isinstance(options, (list, tuple)) else (),
         minimum=_number(schema.get("minimum")),
         maximum=_number(schema.get("maximum")),
-        about=words_of(f"{name} {str(schema.get('description', ''))[:_ABOUT_CHARS]}"),
+        shortest=int(_number(schema.get("minLength")) or 0),
+        longest=None if longest is None else int(longest),
     )
 
 
-def _choices(options: Sequence[Any]) -> tuple[Choice, ...]:
+def _choices(options: Sequence[Any], description: str) -> tuple[Choice, ...]:
     texts = [(option, str(option)) for option in options if isinstance(option, (str, int, float))]
+    aliases = {name.strip(): also for name, also in _ALIASES.findall(description)}
     return tuple(
-        Choice(option, text, _choice_senses(text), spelling_of(text)) for option, text in texts
+        Choice(
+            option,
+            text,
+            name_of(text),
+            tuple(name_of(alias) for alias in aliases.get(text, "").split(",") if alias.strip()),
+        )
+        for option, text in texts
     )
 
 
-def _choice_senses(text: str) -> frozenset[str]:
-    """What names a choice: `open` is how a thing is, not what is done."""
+def name_of(text: str) -> Name:
+    """What names a choice: `open` is how a thing is there, not what is done."""
     senses = words_of(text) or frozenset({f"~{text}"})
-    return senses - actions() or senses
+    return Name(senses - actions() or senses, spelling_of(text))
 
 
 def _table(value: object) -> Mapping[str, Any]:

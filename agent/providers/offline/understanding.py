@@ -15,6 +15,7 @@ from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.plan import Ask, Do, Say, Step
 from agent.providers.offline.remembering import about_memory, asks_memory
 from agent.providers.offline.replies import overrides, replied
+from agent.providers.offline.senses import hardware
 from agent.providers.offline.toolbox import ORDERS, Toolbox
 
 _ASKING = frozenset({"question", "ask", "fact"})
@@ -53,7 +54,11 @@ async def understand(
     if step is None or _leaves_words(step, clauses, box):
         step = await _by_likeness(analysis, clauses, box, likenesses, step) or step
     if step is None:
-        step = asks_memory(analysis, clauses, box) or _otherwise(analysis, box)
+        step = (
+            _without_board(clauses, box)
+            or asks_memory(analysis, clauses, box)
+            or _otherwise(analysis, box)
+        )
     return Understanding(analysis, clauses, step)
 
 
@@ -126,6 +131,16 @@ def _read_instead(found: Found, marks: frozenset[str], box: Toolbox) -> Step | N
 def _acts(step: Do, box: Toolbox) -> bool:
     profiles = [box.find(order.tool) for order in step.orders]
     return any(profile is None or profile.acts for profile in profiles)
+
+
+def _without_board(clauses: Sequence[Clause], box: Toolbox) -> Step | None:
+    """Something is wanted of hardware, and no tool has any."""
+    if any(profile.device for profile in box.speakable):
+        return None
+    about_hardware = any(
+        clause.things & hardware() and not clause.marks & {"mine", "fact"} for clause in clauses
+    )
+    return Say("no_board") if about_hardware else None
 
 
 def _otherwise(analysis: Analysis, box: Toolbox) -> Step:

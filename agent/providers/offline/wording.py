@@ -1,5 +1,6 @@
 """The answers' wording in one language: sentences, and what things, values and deeds are called."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -49,6 +50,8 @@ class Voice:
 
     def number(self, value: float) -> str:
         """As many digits as mean something, with the language's own decimal sign."""
+        if isinstance(value, int) or not math.isfinite(value):
+            return str(value)
         shown = f"{value:.{_DIGITS}f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"
         return shown.replace(".", lexicon(self.code).wording["decimal"])
 
