@@ -41,7 +41,8 @@ def _weight(analysis: Analysis) -> float:
     for piece in analysis.pieces:
         if piece.kind is Kind.KANA and analysis.code == "ja":
             weight += _KANA_WEIGHT * piece.width
-        if piece.kind in _SCRIPTS[analysis.code]:
+        own_word = piece.known and not piece.foreign
+        if own_word or piece.kind in _SCRIPTS[analysis.code]:
             weight += piece.width * _worth(piece)
     return weight
 

@@ -135,7 +135,7 @@ def _acts(step: Do, box: Toolbox) -> bool:
 
 def _without_board(clauses: Sequence[Clause], box: Toolbox) -> Step | None:
     """Something is wanted of hardware, and no tool has any."""
-    if any(profile.device for profile in box.speakable):
+    if not box.profiles or any(profile.device for profile in box.speakable):
         return None
     about_hardware = any(
         clause.things & hardware() and not clause.marks & {"mine", "fact"} for clause in clauses
