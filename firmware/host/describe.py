@@ -10,78 +10,15 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from firmware.host.methods import analog, gpio, thermometer
+
 LEASE_DEFAULT_MS = 2_000
 # The bit masks of leases are small integers on the MCU up to this many pins
 PINS_MOST = 30
 _HASH_BYTES = 8
 
-_PIN_VALUE = {"name": "value", "format": "B", "choices": ["off", "on"]}
-
-# Ids and formats are those of firmware/node/calls.py; `needs` is not part of the manifest
-METHODS: tuple[dict[str, Any], ...] = (
-    {
-        "needs": "out",
-        "id": 16,
-        "name": "gpio_write",
-        "about": "Switch an output on or off. It returns to its safe value when nobody renews it.",
-        "arguments": [{"name": "pin", "format": "B", "pins": "out"}, _PIN_VALUE],
-        "result": [_PIN_VALUE],
-        "safety": "actuate",
-        "idempotent": True,
-        "lease": True,
-    },
-    {
-        "needs": "in",
-        "id": 17,
-        "name": "gpio_read",
-        "about": "Read whether a pin is on or off.",
-        "arguments": [{"name": "pin", "format": "B", "pins": "in"}],
-        "result": [_PIN_VALUE],
-        "safety": "read",
-        "idempotent": True,
-        "lease": False,
-    },
-    {
-        "needs": "adc",
-        "id": 18,
-        "name": "adc_read",
-        "about": "Measure the voltage at an analog pin.",
-        "arguments": [{"name": "pin", "format": "B", "pins": "adc"}],
-        "result": [
-            {
-                "name": "value",
-                "format": "H",
-                "minimum": 0,
-                "maximum": 3.3,
-                "unit": "V",
-                "scale": 0.001,
-            }
-        ],
-        "safety": "read",
-        "idempotent": True,
-        "lease": False,
-    },
-    {
-        "needs": "temperature",
-        "id": 19,
-        "name": "mcu_temperature",
-        "about": "Measure the temperature of the board's microcontroller.",
-        "arguments": [],
-        "result": [
-            {
-                "name": "value",
-                "format": "h",
-                "minimum": -40,
-                "maximum": 125,
-                "unit": "°C",
-                "scale": 0.1,
-            }
-        ],
-        "safety": "read",
-        "idempotent": True,
-        "lease": False,
-    },
-)
+# Every method that this firmware knows; each feature describes its own in firmware/host/methods/
+METHODS = (*gpio.METHODS, *analog.METHODS, *thermometer.METHODS)
 
 
 def manifest(board: ModuleType) -> dict[str, Any]:

@@ -7,12 +7,13 @@ import description
 import machine
 import micropython
 from micropython import const
+from node import features
 from node.calls import Calls
 from node.identity import greeting
 from node.pins import Pins
 from node.port import Port, open_stream
 from node.session import Session
-from node.thermometer import Thermometer
+from node.system import System
 
 # How long the MCU may doze before the outputs are looked at again
 _PASS_MS = const(10)
@@ -28,10 +29,14 @@ class Loop:
         # First of all, so that the outputs are safe before anything else can fail
         pins = Pins(board.PINS, board.SUPPLY_MV)
         self._port = Port(open_stream(board.LINK))
-        thermometer = Thermometer() if board.HAS_MCU_TEMPERATURE else None
-        self._calls = Calls(pins, thermometer, description.MANIFEST)
+        self._system = System(pins.outputs, description.MANIFEST)
+        self._calls = Calls(features.of(board, pins, self._system))
         self._session = Session(
-            self._port, self._calls, greeting(board, description), board.RECEIVE_WINDOW_BYTES
+            self._port,
+            self._calls,
+            self._system,
+            greeting(board, description),
+            board.RECEIVE_WINDOW_BYTES,
         )
         self._buffer = bytearray(_READ_BYTES)
         self._collected_ms = ticks_ms()
@@ -46,7 +51,7 @@ class Loop:
             except (
                 Exception
             ):  # a fault of ours: outputs safe, go on; if it lasts, the watchdog acts
-                self._calls.make_safe()
+                self._system.make_safe()
             else:
                 watchdog.feed()
 

@@ -18,9 +18,10 @@ _NOTHING = b""
 
 
 class Session:
-    def __init__(self, port, calls, greeting, window_bytes):
+    def __init__(self, port, calls, system, greeting, window_bytes):
         self._port = port
         self._calls = calls
+        self._system = system
         self._greeting = greeting
         self._credit = window_bytes // frame.CREDIT_UNIT_BYTES
         self._encoder = frame.Encoder()
@@ -69,7 +70,7 @@ class Session:
         if kind == frame.HELLO:
             self._greet(decoder, now_ms)
         elif kind == frame.ESTOP:
-            self._calls.stop()
+            self._system.stop()
             self._send(frame.ACK, 0, _NOTHING)
         elif not self._is_alive:
             return
@@ -138,8 +139,8 @@ class Session:
         if slot < 0:
             slot = replies.claim(self._sender.is_busy)
             calls = self._calls
-            calls.frames = decoder.frames
-            calls.dropped = decoder.dropped
+            self._system.frames = decoder.frames
+            self._system.dropped = decoder.dropped
             size = calls.run(method, payload[_REQUEST_HEADER_BYTES:], replies.slots[slot])
             replies.fill(slot, request_id, calls.code, size)
         self._sender.queue(slot, replies.size(slot))
@@ -147,7 +148,7 @@ class Session:
     def _echo(self, decoder, now_ms):
         if decoder.size >= 4:
             self._pong[:4] = decoder.payload[:4]
-            struct.pack_into("<I", self._pong, 4, self._calls.uptime_ms(now_ms))
+            struct.pack_into("<I", self._pong, 4, self._system.uptime_ms(now_ms))
             self._send(frame.PONG, 0, self._pong)
 
     def _complain(self, now_ms):

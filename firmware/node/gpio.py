@@ -1,0 +1,38 @@
+# Digital pins: switching outputs, reading inputs.
+
+from time import ticks_ms
+
+import frame
+from node.calls import AT, Refusal, need
+
+GPIO_WRITE = 16
+GPIO_READ = 17
+
+
+class Gpio:
+    def __init__(self, pins):
+        self._pins = pins
+        self._outputs = pins.outputs
+
+    def handlers(self):
+        return {GPIO_WRITE: self._write, GPIO_READ: self._read}
+
+    def _write(self, arguments, answer):
+        need(arguments, 2)
+        index = arguments[0]
+        value = arguments[1]
+        if self._outputs.find(index) is None:
+            raise Refusal(frame.BAD_PIN, "that pin is not an output")
+        if value > 1:
+            raise Refusal(frame.OUT_OF_RANGE, "a pin is off or on")
+        if self._outputs.stopped:
+            raise Refusal(frame.UNSAFE_STATE, "stopped: start a new session")
+        answer[AT] = self._outputs.write(index, value, ticks_ms())
+        return 1
+
+    def _read(self, arguments, answer):
+        need(arguments, 1)
+        if not self._pins.can_read(arguments[0]):
+            raise Refusal(frame.BAD_PIN, "that pin cannot be read")
+        answer[AT] = self._pins.read(arguments[0])
+        return 1
