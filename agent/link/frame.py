@@ -19,6 +19,8 @@ PING = 5
 PONG = 6
 BUSY = 7
 ESTOP = 8
+BAUD = 9
+BAUD_ACK = 10
 REQUEST = 16
 ANSWER = 17
 EVENT = 18
@@ -55,8 +57,30 @@ METHOD_MANIFEST = 0
 METHOD_LEASE_RENEW = 1
 METHOD_SAFE = 2
 METHOD_STATUS = 3
+METHOD_CLEAR = 4
+METHOD_CONFIG_BEGIN = 5
+METHOD_CONFIG_WRITE = 6
+METHOD_CONFIG_COMMIT = 7
+METHOD_CONFIG_READ = 8
+METHOD_SUBSCRIBE = 9
+METHOD_UNSUBSCRIBE = 10
+METHOD_CREDIT = 11
+METHOD_UPDATE = 12
+METHOD_REFLEX = 13
 # The first method that a manifest describes; those before it belong to the link
 METHOD_FIRST_OWN = 16
+
+STATE_BOOT = 0
+STATE_IDLE = 1
+STATE_CONFIGURED = 2
+STATE_ARMED = 3
+STATE_SAFE = 4
+
+# Why the outputs are locked at their safe values until `clear` names the reason
+REASON_NONE = 0
+REASON_ESTOP = 1
+REASON_WATCHDOG = 2
+REASON_FAULT = 3
 
 HELLO_FORMAT = "<BBI"
 # nonce, version, firmware x 3, build, reset cause, boot count, window, flash class, manifest hash,
@@ -67,6 +91,24 @@ PONG_FORMAT = "<II"
 BUSY_FORMAT = "<H"
 REQUEST_FORMAT = "<BHH"
 ANSWER_FORMAT = "<HB"
+# The rate in question; in BAUD_ACK 0 is a no
+BAUD_FORMAT = "<I"
+# subscription, event number, dropped since the last event, device ms, value
+EVENT_FORMAT = "<BHHIi"
+# state, uptime ms, outputs under lease, frames received, frames dropped, reason
+STATUS_FORMAT = "<BIIIIB"
+# length, hash; what follows them in config_write is the text itself
+CONFIG_BEGIN_FORMAT = "<I8s"
+CONFIG_OFFSET_FORMAT = "<I"
+CONFIG_LIMIT_BYTES = 4096
+# subscription, pin, mode, least interval ms, low, high, queue (0: only the latest), credits
+SUBSCRIBE_FORMAT = "<BBBHiiBB"
+SUBSCRIBE_CHANGE = 1
+SUBSCRIBE_PERIODIC = 2
+SUBSCRIBE_THRESHOLD = 3
+SUBSCRIPTIONS_MOST = 16
+# subscription, more
+CREDIT_FORMAT = "<BB"
 
 HEADER_BYTES = 4
 CRC_BYTES = 4

@@ -43,6 +43,8 @@ GOLDEN = [
     ),
     (Frame(codec.BUSY, payload=struct.pack("<H", 850)), "0002070101075203ddc551ae00"),
     (Frame(codec.ESTOP), "000208010105fe5270f700"),
+    (Frame(codec.BAUD, payload=struct.pack("<I", 921600)), "00020901010103100e057fd42c6a00"),
+    (Frame(codec.BAUD_ACK, payload=struct.pack("<I", 921600)), "00020a01010103100e059cd3a3e400"),
     (
         Frame(codec.REQUEST, 3, 2, 16, struct.pack("<BHH", 16, 513, 1000) + b"\x00\x01"),
         "000a10030210100102e8030601e4858f1700",
@@ -59,7 +61,7 @@ GOLDEN = [
 ]
 KIND_NAMES = {
     *("HELLO", "HELLO_ACK", "ACK", "NAK", "PING", "PONG"),
-    *("BUSY", "ESTOP", "REQUEST", "ANSWER", "EVENT"),
+    *("BUSY", "ESTOP", "BAUD", "BAUD_ACK", "REQUEST", "ANSWER", "EVENT"),
 }
 KINDS = [frame.kind for frame, _wire in GOLDEN]
 IDS = [str(frame.kind) + "-" + str(len(frame.payload)) for frame, _wire in GOLDEN]
