@@ -9,12 +9,22 @@ from firmware.host.bundle import board_file, board_names
 from firmware.host.describe import PINS_MOST
 
 BOARDS = {name: board_file(name) for name in board_names()}
-# Analog inputs of the STM32F411 that reach a connector, from its data sheet
-F411_ANALOG = {f"PA{n}" for n in range(8)} | {"PB0", "PB1"} | {f"PC{n}" for n in range(6)}
+# Analog inputs that reach a connector, from the data sheets: the F4 chips agree
+F4_ANALOG = {f"PA{n}" for n in range(8)} | {"PB0", "PB1"} | {f"PC{n}" for n in range(6)}
+ANALOG = {
+    "nucleo_h743zi": {"PA3", "PC0", "PB1"},
+    "nucleo_wb55": {f"PA{n}" for n in range(10)} | {f"PC{n}" for n in range(6)},
+}
+NUCLEO_64_TAKEN = {"PA2", "PA3", "PA13", "PA14", "PB3", "PC14", "PC15", "PH0", "PH1"}
 # Debugging, USB, and what each board needs for itself
 TAKEN = {
     "weact_blackpill_f411": {"PA11", "PA12", "PA13", "PA14", "PB2", "PC14", "PC15"},
-    "nucleo_f411re": {"PA2", "PA3", "PA13", "PA14", "PB3", "PC14", "PC15", "PH0", "PH1"},
+    "nucleo_f401re": NUCLEO_64_TAKEN,
+    "nucleo_f411re": NUCLEO_64_TAKEN,
+    "nucleo_f446re": NUCLEO_64_TAKEN,
+    "nucleo_h743zi": {"PD8", "PD9", "PA13", "PA14", "PB3", "PA11", "PA12", "PC14", "PC15"},
+    "nucleo_wb55": {"PB6", "PB7", "PA13", "PA14", "PB3", "PA11", "PA12", "PC14", "PC15"},
+    "pyboard_v11": {"PA11", "PA12", "PA9", "PA10", "PB2", "PB5", "PC13", "PC14", "PC15"},
     "simulated": set(),
 }
 KEYS = {"name", "pin", "aliases", "can", "active_low", "safe", "lease_ms", "pull", "floating"}
@@ -23,7 +33,7 @@ every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS.keys(
 
 
 def test_these_boards_are_supported() -> None:
-    assert set(BOARDS) == {"weact_blackpill_f411", "nucleo_f411re", "simulated"}
+    assert set(BOARDS) == set(TAKEN)
 
 
 @every_board
@@ -50,8 +60,9 @@ def test_pins_have_names_that_mean_one_thing(board: ModuleType) -> None:
         assert re.fullmatch(r"[a-z][a-z0-9_]*", row["name"])
 
 
-@every_board
-def test_pins_are_used_once_and_for_what_they_can(board: ModuleType) -> None:
+@pytest.mark.parametrize("name", BOARDS)
+def test_pins_are_used_once_and_for_what_they_can(name: str) -> None:
+    board = BOARDS[name]
     pins = [row["pin"] for row in board.PINS]
     assert len(pins) == len(set(pins))
     for row in board.PINS:
@@ -59,7 +70,7 @@ def test_pins_are_used_once_and_for_what_they_can(board: ModuleType) -> None:
         assert re.fullmatch(r"P[A-H]\d{1,2}", row["pin"])
         assert set(row["can"]) <= {"in", "out", "adc"}
         assert row["can"]
-        assert "adc" not in row["can"] or row["pin"] in F411_ANALOG
+        assert "adc" not in row["can"] or row["pin"] in ANALOG.get(name, F4_ANALOG)
         assert row.get("safe", 0) in {0, 1}
         assert 50 <= row.get("lease_ms", 2000) <= 10_000
         assert row.get("pull", "") in {"", "up", "down"}
@@ -71,14 +82,23 @@ def test_a_board_keeps_the_pins_that_it_needs_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "led", "lit_level", "button"),
-    [("weact_blackpill_f411", "PC13", 0, "PA0"), ("nucleo_f411re", "PA5", 1, "PC13")],
+    ("name", "led", "lit_level", "button", "pressed_level"),
+    [
+        ("weact_blackpill_f411", "PC13", 0, "PA0", 0),
+        ("nucleo_f401re", "PA5", 1, "PC13", 0),
+        ("nucleo_f411re", "PA5", 1, "PC13", 0),
+        ("nucleo_f446re", "PA5", 1, "PC13", 0),
+        ("nucleo_h743zi", "PB0", 1, "PC13", 1),
+        ("nucleo_wb55", "PB5", 1, "PC4", 0),
+        ("pyboard_v11", "PB4", 1, "PB3", 0),
+    ],
 )
 def test_led_and_button_are_where_the_schematic_has_them(
-    name: str, led: str, lit_level: int, button: str
+    name: str, led: str, lit_level: int, button: str, pressed_level: int
 ) -> None:
     rows = {row["name"]: row for row in BOARDS[name].PINS}
     assert rows["led"]["pin"] == led
     assert rows["led"].get("active_low", False) == (lit_level == 0)
-    assert (rows["button"]["pin"], rows["button"]["active_low"]) == (button, True)
+    assert rows["button"]["pin"] == button
+    assert rows["button"].get("active_low", False) == (pressed_level == 0)
     assert rows["button"]["can"] == ("in",)

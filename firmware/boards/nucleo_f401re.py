@@ -1,0 +1,42 @@
+# NUCLEO-F401RE: linked by the ST-Link's serial port, which is USART2 on PA2 and PA3.
+#
+# Left out on purpose: D0 and D1 (the link itself), D3 (PB3, trace output of the debugger).
+
+NAME = "nucleo-f401re"
+# USART2 is also MicroPython's own console: it keeps its 115200 baud and its fixed buffer
+LINK = ("uart", 2, 0)
+# The console's ring holds 259 bytes
+RECEIVE_WINDOW_BYTES = 256
+FLASH_CLASS = 1
+SUPPLY_MV = 3300
+HAS_MCU_TEMPERATURE = True
+PROMPT_WINDOW_MS = 600
+
+PINS = (
+    {
+        "name": "led",
+        "pin": "PA5",
+        "aliases": ("green led", "light", "ld2", "d13"),
+        "can": ("in", "out"),
+    },
+    {
+        "name": "button",
+        "pin": "PC13",
+        "aliases": ("blue button", "user button", "b1"),
+        # Pulled up on the board
+        "can": ("in",),
+        "active_low": True,
+    },
+    {"name": "a0", "pin": "PA0", "can": ("adc",)},
+    {"name": "a1", "pin": "PA1", "can": ("adc",)},
+    {"name": "a2", "pin": "PA4", "can": ("adc",)},
+    {"name": "a3", "pin": "PB0", "can": ("adc",)},
+    {"name": "d2", "pin": "PA10", "can": ("in", "out"), "floating": True},
+    {"name": "d4", "pin": "PB5", "can": ("in", "out"), "floating": True},
+    {"name": "d5", "pin": "PB4", "can": ("in", "out"), "floating": True},
+    {"name": "d6", "pin": "PB10", "can": ("in", "out"), "floating": True},
+    {"name": "d7", "pin": "PA8", "can": ("in", "out"), "floating": True},
+    {"name": "d8", "pin": "PA9", "can": ("in", "out"), "floating": True},
+    {"name": "d9", "pin": "PC7", "can": ("in", "out"), "floating": True},
+    {"name": "d10", "pin": "PB6", "can": ("in", "out"), "floating": True},
+)
