@@ -131,6 +131,23 @@ def test_neighbours_may_share_a_delimiter() -> None:
     assert len(understood(wire + wire[1:] + wire[1:])) == 3
 
 
+@pytest.mark.parametrize("nonce", [0, NONCE])
+def test_an_emergency_stop_needs_no_session(nonce: int) -> None:
+    stop = Frame(codec.ESTOP)
+    assert understood(encode(stop), nonce) == [stop]
+    assert understood(encode(stop, NONCE + 1), nonce) == []
+    assert understood(encode(Frame(codec.PING), 0), nonce) == []
+
+
+@pytest.mark.parametrize("nonce", [0, NONCE])
+def test_no_flipped_bit_of_a_stop_without_a_session_is_accepted(nonce: int) -> None:
+    wire = encode(Frame(codec.ESTOP))
+    for bit in range(8, len(wire) * 8 - 8):
+        damaged = bytearray(wire)
+        damaged[bit // 8] ^= 1 << (bit % 8)
+        assert understood(bytes(damaged), nonce) == []
+
+
 @pytest.mark.parametrize(("frame", "wire"), GOLDEN, ids=IDS)
 def test_every_single_bit_flip_is_refused(frame: Frame, wire: str) -> None:
     for bit in range(len(wire) * 4):
@@ -206,10 +223,10 @@ def test_a_frame_of_another_session_is_refused() -> None:
         assert len(understood(wire, NONCE + 1)) == greeting
 
 
-def test_before_a_session_only_greetings_pass() -> None:
+def test_before_a_session_only_greetings_and_stops_pass() -> None:
     for kind in KINDS:
         wire = encode(Frame(kind), 0)
-        assert len(understood(wire, 0)) == (kind in (codec.HELLO, codec.HELLO_ACK))
+        assert len(understood(wire, 0)) == (kind in (codec.HELLO, codec.HELLO_ACK, codec.ESTOP))
 
 
 def test_a_repl_banner_is_not_a_frame() -> None:
