@@ -1,8 +1,9 @@
 # Outputs, and the only place that drives a pin.
 #
 # Every output has a logical value (1 is on, whatever level that takes), a safe value and a lease.
-# It stays away from its safe value only while somebody renews the lease; when the lease ends, when
-# a session starts, on ESTOP and on a fault of the loop it is driven to its safe value.
+# It stays away from its safe value only while the Pi renews the lease, or for the fixed time of a
+# reflex; when that ends, on ESTOP and on a fault of the loop it is driven to its safe value, and
+# what the Pi holds also when a session starts.
 # Nothing that arrives can make a lease longer than the longest one.
 
 from time import ticks_add, ticks_diff
@@ -53,17 +54,25 @@ class Outputs:
 
     def __init__(self, outputs):
         self._outputs = outputs
-        # Bit n: pin n is under lease
+        # Bit n: the Pi holds pin n, by a lease that it renews
         self.leased = 0
+        # Bit n: a reflex of the board holds pin n, for a time that nobody renews
+        self.reflexed = 0
         # After ESTOP nothing may be switched until a new session
         self.stopped = False
 
     def find(self, index):
         return self._outputs[index] if index < len(self._outputs) else None
 
+    @property
+    def held(self):
+        return self.leased | self.reflexed
+
     def write(self, index, value, now_ms):
+        # The Pi's word, which takes over what a reflex holds
         output = self._outputs[index]
         bit = 1 << index
+        self.reflexed &= ~bit
         if value == output.safe:
             self.leased &= ~bit
         else:
@@ -72,6 +81,22 @@ class Outputs:
             self.leased |= bit
         output.drive(value)
         return output.read()
+
+    def write_reflex(self, index, value, duration_ms, now_ms):
+        # A reflex's word: it may end what anybody holds, but not prolong or change it. Returns
+        # whether that was done.
+        output = self._outputs[index]
+        bit = 1 << index
+        if value == output.safe:
+            self.leased &= ~bit
+            self.reflexed &= ~bit
+        elif self.held & bit:
+            return False
+        else:
+            output.ends_ms = ticks_add(now_ms, min(duration_ms, LEASE_LONGEST_MS))
+            self.reflexed |= bit
+        output.drive(value)
+        return True
 
     def renew(self, mask, now_ms):
         for index in range(len(self._outputs)):
@@ -82,8 +107,17 @@ class Outputs:
 
     def make_safe(self):
         self.leased = 0
+        self.reflexed = 0
         for output in self._outputs:
             if output is not None:
+                output.make_safe()
+
+    def release(self):
+        # Everything safe but what a reflex holds, which ends by itself and needs no Pi
+        self.leased = 0
+        for index in range(len(self._outputs)):
+            output = self._outputs[index]
+            if output is not None and not self.reflexed & (1 << index):
                 output.make_safe()
 
     def stop(self):
@@ -91,18 +125,19 @@ class Outputs:
         self.make_safe()
 
     def begin_session(self):
-        self.make_safe()
+        self.release()
         self.stopped = False
 
     def tick(self, now_ms):
         # Called in every pass of the main loop; every rule about time belongs here
-        leased = self.leased
-        if not leased:
+        held = self.leased | self.reflexed
+        if not held:
             return
         for index in range(len(self._outputs)):
             bit = 1 << index
-            if leased & bit:
+            if held & bit:
                 output = self._outputs[index]
                 if ticks_diff(now_ms, output.ends_ms) >= 0:
                     self.leased &= ~bit
+                    self.reflexed &= ~bit
                     output.make_safe()

@@ -38,7 +38,7 @@ class System:
     def state(self):
         if self._outputs.stopped:
             return STATE_SAFE
-        if self._outputs.leased:
+        if self._outputs.held:
             return STATE_ARMED
         return STATE_IDLE if self._in_session else STATE_BOOT
 

@@ -134,8 +134,64 @@ def test_a_session_begins_with_every_output_safe() -> None:
     assert some.leased == 0
 
 
+def test_a_reflex_holds_an_output_for_its_time_and_nobody_renews_it() -> None:
+    pin = RecordedPin()
+    some = outputs(pin)
+    assert some.write_reflex(0, 1, 5000, 0)
+    assert (some.leased, some.held) == (0, 1)
+    assert some.renew(1, 4000) == 0
+    some.tick(4999)
+    assert pin.levels[-1] == 1
+    some.tick(5000)
+    assert (some.held, pin.levels[-1]) == (0, 0)
+
+
+def test_a_reflex_lasts_no_longer_than_the_longest_lease() -> None:
+    pin = RecordedPin()
+    some = outputs(pin)
+    some.write_reflex(0, 1, 60_000, 0)
+    some.tick(OUTPUTS.LEASE_LONGEST_MS)
+    assert pin.levels[-1] == 0
+
+
+def test_a_new_session_ends_what_the_pi_holds_and_not_what_a_reflex_holds() -> None:
+    pins = [RecordedPin(), RecordedPin()]
+    some = outputs(*pins)
+    some.write(0, 1, 0)
+    some.write_reflex(1, 1, 5000, 0)
+    some.begin_session()
+    assert [pin.levels[-1] for pin in pins] == [0, 1]
+    some.stop()
+    assert ([pin.levels[-1] for pin in pins], some.held) == ([0, 0], 0)
+
+
+def test_a_reflex_ends_what_is_held_and_never_prolongs_it() -> None:
+    some = outputs(RecordedPin(), RecordedPin())
+    some.write(0, 1, 0)
+    some.write_reflex(1, 1, 1000, 0)
+    assert not some.write_reflex(0, 1, 9000, 500)
+    assert not some.write_reflex(1, 1, 9000, 500)
+    some.tick(1000)
+    assert some.held == 0b01
+    assert some.write_reflex(0, 0, 0, 1500)
+    assert some.held == 0
+
+
+def test_the_pis_word_takes_over_what_a_reflex_holds() -> None:
+    pin = RecordedPin()
+    some = outputs(pin)
+    some.write_reflex(0, 1, 9000, 0)
+    some.write(0, 1, 0)
+    assert (some.leased, some.reflexed) == (1, 0)
+    some.tick(LEASE_MS)
+    assert pin.levels[-1] == 0
+    some.write_reflex(0, 1, 9000, 0)
+    some.write(0, 0, 10)
+    assert (some.held, pin.levels[-1]) == (0, 0)
+
+
 commands = st.one_of(
-    st.tuples(st.just("write"), st.integers(0, 2), st.integers(0, 1)),
+    st.tuples(st.sampled_from(["write", "reflex"]), st.integers(0, 2), st.integers(0, 1)),
     st.tuples(st.just("renew"), st.integers(0, 7), st.just(0)),
     st.tuples(st.sampled_from(["make_safe", "stop", "begin_session"]), st.just(0), st.just(0)),
 )
@@ -153,11 +209,13 @@ def test_no_order_of_events_leaves_an_output_on_without_a_lease(
         some.tick(now_ms)
         if name == "write":
             some.write(number, value, now_ms)
+        elif name == "reflex":
+            some.write_reflex(number, value, 4000, now_ms)
         elif name == "renew":
             some.renew(number, now_ms)
         else:
             getattr(some, name)()
         on = {index for index, pin in enumerate(pins) if pin.levels[-1] == 1}
-        assert on == {index for index in range(3) if some.leased & 1 << index}
+        assert on == {index for index in range(3) if some.held & 1 << index}
     some.tick(ticks_add(now_ms, OUTPUTS.LEASE_LONGEST_MS))
     assert [pin.levels[-1] for pin in pins] == [0, 0, 0]
