@@ -109,6 +109,15 @@ SUBSCRIBE_THRESHOLD = 3
 SUBSCRIPTIONS_MOST = 16
 # subscription, more
 CREDIT_FORMAT = "<BB"
+# enabled, conditions, output, value, duration ms, interval s, hold ms, two conditions (pin,
+# comparison with the part in its upper half, threshold, hysteresis), length of the name, name
+RULE_FORMAT = "<BBBiIIIBBiiBBiiB23s"
+RULE_BYTES = 63
+# Where a rule has its pins: the output and those of the two conditions
+RULE_PINS_AT = (2, 19, 29)
+# state, fired, refused, code of the last refusal, seconds until it may act again
+REFLEX_STATE_FORMAT = "<BHHBI"
+REFLEXES_MOST = 16
 
 HEADER_BYTES = 4
 CRC_BYTES = 4
