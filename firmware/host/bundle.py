@@ -47,8 +47,10 @@ def bundle(name: str) -> list[BundledFile]:
         BundledFile("frame.py", FRAME.read_bytes()),
         BundledFile("board.py", (FIRMWARE / "boards" / f"{name}.py").read_bytes()),
     ]
-    node = sorted((FIRMWARE / "node").glob("*.py"))
-    files += [BundledFile(f"node/{path.name}", path.read_bytes()) for path in node]
+    node = sorted((FIRMWARE / "node").rglob("*.py"))
+    files += [
+        BundledFile(path.relative_to(FIRMWARE).as_posix(), path.read_bytes()) for path in node
+    ]
     text = describe.source(board_file(name), build_number(files))
     return [*files, BundledFile("description.py", text.encode())]
 

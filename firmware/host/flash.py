@@ -28,12 +28,13 @@ def gone(path):
     except OSError:
         pass
 gone("main.py")
-try:
-    os.mkdir("node")
-except OSError:
-    pass
-for name in os.listdir("node"):
-    gone("node/" + name)
+for folder in ("node", "node/devices"):
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pass
+    for name in os.listdir(folder):
+        gone(folder + "/" + name)
 for name in ("frame", "board", "description"):
     gone(name + ".py")
     gone(name + ".mpy")
@@ -102,9 +103,11 @@ def copy(files: Sequence[BundledFile], port: str, run: Mpremote = mpremote) -> N
         lay_out(list(files), folder)
         paths = [folder / file.target for file in files]
         top = [str(path) for path in paths if path.parent == folder and path.name != "main.py"]
-        node = [str(path) for path in paths if path.parent != folder]
         run([*at_board, "exec", _CLEAR])
-        run([*at_board, "fs", "cp", *node, ":node/", "+", "fs", "cp", *top, ":"])
+        for part in ("node", "node/devices"):
+            inside = [str(path) for path in paths if path.parent == folder / part]
+            run([*at_board, "fs", "cp", *inside, f":{part}/"])
+        run([*at_board, "fs", "cp", *top, ":"])
         run([*at_board, "fs", "cp", str(folder / "main.py"), ":"])
     verify(files, port, run)
 

@@ -1,0 +1,113 @@
+# A DS18B20 thermometer, alone on its 1-Wire line and with power of its own.
+#
+# It measures by itself, again and again, a small step in every pass of the loop: a reset or three
+# bytes, at most 2 ms. Reading answers what the last measurement said, at once.
+
+import struct
+from time import ticks_add, ticks_diff, ticks_ms
+
+import _onewire
+import frame
+import machine
+from micropython import const
+from node.calls import AT, Refusal
+
+CELSIUS_READ = 25
+
+_SKIP_ROM = const(0xCC)
+_CONVERT = const(0x44)
+_READ_SCRATCHPAD = const(0xBE)
+_SCRATCHPAD_BYTES = const(9)
+_BYTES_IN_A_PASS = const(3)
+# With all its 12 bits, and a little more
+_CONVERSION_MS = const(760)
+# So that measuring does not warm what is measured
+_PAUSE_MS = const(1_200)
+# The measurement that it has not made since its power came back: 85 degrees
+_POWER_ON_RAW = const(0x0550)
+
+_START, _CONVERTING, _ASK, _READ = range(4)
+
+
+class Ds18b20:
+    def __init__(self, entry):
+        self._pin = machine.Pin(entry["pin"], machine.Pin.OPEN_DRAIN, machine.Pin.PULL_UP)
+        self._scratchpad = bytearray(_SCRATCHPAD_BYTES)
+        self._step = _START
+        self._at = 0
+        self._next_ms = ticks_ms()
+        self._hundredths = 0
+        self._code = frame.BUSY_CODE
+        self._trouble = "the first measurement is under way"
+
+    def sample(self, part):
+        # In hundredths of a degree
+        if part:
+            return None
+        if self._code != frame.OK:
+            raise Refusal(self._code, self._trouble)
+        return self._hundredths
+
+    def handlers(self):
+        return {CELSIUS_READ: self._read}
+
+    def tick(self, now_ms):
+        if ticks_diff(now_ms, self._next_ms) < 0:
+            return
+        if self._step == _START:
+            if self._command(_CONVERT):
+                self._next_ms = ticks_add(now_ms, _CONVERSION_MS)
+                self._step = _CONVERTING
+        elif self._step == _CONVERTING:
+            # In a pass of its own: a reset takes a millisecond
+            self._step = _ASK
+        elif self._step == _ASK:
+            if self._command(_READ_SCRATCHPAD):
+                self._at = 0
+                self._step = _READ
+        else:
+            self._collect()
+            if self._at == _SCRATCHPAD_BYTES:
+                self._judge()
+                self._rest()
+
+    def _command(self, command):
+        if not _onewire.reset(self._pin):
+            self._fail("no DS18B20 answers")
+            self._rest()
+            return False
+        _onewire.writebyte(self._pin, _SKIP_ROM)
+        _onewire.writebyte(self._pin, command)
+        return True
+
+    def _collect(self):
+        for _ in range(_BYTES_IN_A_PASS):
+            self._scratchpad[self._at] = _onewire.readbyte(self._pin)
+            self._at += 1
+
+    def _judge(self):
+        if _onewire.crc8(self._scratchpad):
+            self._fail("the DS18B20's checksum is wrong")
+            return
+        if not any(self._scratchpad):
+            self._fail("the 1-Wire line is shorted")  # zeros have a right checksum
+            return
+        raw = struct.unpack_from("<h", self._scratchpad, 0)[0]
+        if raw == _POWER_ON_RAW:
+            self._fail("the DS18B20 lost its power")
+            return
+        # Sixteenths to hundredths, rounded
+        self._hundredths = (raw * 25 + 2) // 4
+        self._code = frame.OK
+
+    def _fail(self, trouble):
+        self._code = frame.IO
+        self._trouble = trouble
+
+    def _rest(self):
+        self._step = _START
+        self._next_ms = ticks_add(ticks_ms(), _PAUSE_MS)
+
+    def _read(self, _arguments, answer, _outputs):
+        struct.pack_into("<h", answer, AT, self.sample(0))
+        return 2

@@ -1,0 +1,76 @@
+# A chain of NeoPixels (WS2812), lit in ranges of one colour.
+#
+# To outputs.py it looks like a pin: 1 while any pixel is lit, 0 when all are dark, which is its
+# safe value. Sending 64 pixels keeps interrupts off for 2 ms; what the link loses is sent again.
+
+from time import ticks_ms
+
+import frame
+import machine
+from micropython import const
+from node.calls import AT, Refusal, need
+from node.devices.options import whole
+
+PIXELS_WRITE = 27
+
+_PIXELS_MOST = const(64)
+_COLOURS = const(3)
+# Of a zero and a one, high and low, in nanoseconds
+_TIMING = (400, 850, 800, 450)
+
+
+class Neopixel:
+    OUT = machine.Pin.OUT
+    # Sending is too long for an interrupt: the loop does it
+    TRIPS = False
+
+    def __init__(self, entry):
+        self._most = whole(entry, "count", 1, _PIXELS_MOST, 1)
+        self._brightest = whole(entry, "brightest", 1, 255, 255)
+        self.safe = 0
+        self._pin = machine.Pin(entry["pin"], machine.Pin.OUT, value=0)
+        # In the order of the chain: green, red, blue
+        self._shown = bytearray(self._most * _COLOURS)
+
+    def init(self, _mode, value):
+        self.value(value)
+
+    def value(self, level=None):
+        # Pixels cannot be asked: what was sent last is what is told
+        if level is None:
+            return 1 if any(self._shown) else 0
+        if not level:
+            self._fill(0, self._most, 0, 0, 0)
+        machine.bitstream(self._pin, 0, _TIMING, self._shown)
+        return None
+
+    def handlers(self):
+        return {PIXELS_WRITE: self._write}
+
+    def _write(self, arguments, answer, outputs):
+        need(arguments, 6)
+        index, first, count, red, green, blue = arguments[:6]
+        if not count or first + count > self._most:
+            raise Refusal(frame.OUT_OF_RANGE, "this chain has %d pixels" % self._most)
+        if max(red, green, blue) > self._brightest:
+            raise Refusal(frame.OUT_OF_RANGE, "no colour above %d here" % self._brightest)
+        before = bytes(self._shown)
+        self._fill(first, count, red, green, blue)
+        try:
+            outputs.write(index, 1 if any(self._shown) else 0, ticks_ms())
+        except Refusal:
+            self._shown[:] = before
+            raise
+        answer[AT] = self._lit()
+        return 1
+
+    def _fill(self, first, count, red, green, blue):
+        for at in range(first * _COLOURS, (first + count) * _COLOURS, _COLOURS):
+            self._shown[at] = green
+            self._shown[at + 1] = red
+            self._shown[at + 2] = blue
+
+    def _lit(self):
+        return sum(
+            1 for at in range(0, len(self._shown), _COLOURS) if any(self._shown[at : at + 3])
+        )

@@ -1,0 +1,66 @@
+# A servo: an angle, told by the length of a pulse every 20 ms.
+#
+# To outputs.py it looks like a pin whose level is the angle in degrees. Its safe value is RELEASED
+# unless the configuration names an angle: without pulses it turns no more and holds nothing.
+
+import struct
+from time import ticks_ms
+
+import frame
+import machine
+from micropython import const
+from node.calls import AT, Refusal, need
+from node.devices.options import whole
+
+SERVO_WRITE = 21
+
+RELEASED = -1
+_HZ = const(50)
+# What no servo is built for; a shorter or longer pulse drives it against its stop
+_PULSE_LEAST_US = const(400)
+_PULSE_MOST_US = const(2_600)
+
+
+class Servo:
+    OUT = machine.Pin.OUT
+
+    def __init__(self, entry):
+        if not hasattr(machine, "PWM"):
+            raise ValueError("servo needs MicroPython 1.28 or newer")
+        self._degrees = whole(entry, "degrees", 1, 360, 180)
+        self._least_us = whole(entry, "least_us", _PULSE_LEAST_US, _PULSE_MOST_US, 500)
+        most_us = whole(entry, "most_us", _PULSE_LEAST_US, _PULSE_MOST_US, 2_400)
+        self._span_us = most_us - self._least_us
+        if self._span_us < self._degrees:
+            raise ValueError("most_us is larger than least_us, by 1 for each degree at least")
+        self.safe = whole(entry, "safe", RELEASED, self._degrees, RELEASED)
+        self._pwm = machine.PWM(machine.Pin(entry["pin"]), freq=_HZ, duty_ns=self._ns(self.safe))
+
+    def init(self, _mode, value):
+        self.value(value)
+
+    def value(self, level=None):
+        if level is not None:
+            self._pwm.duty_ns(self._ns(level))
+            return None
+        pulse_us = (self._pwm.duty_ns() + 500) // 1000
+        if pulse_us < _PULSE_LEAST_US // 2:
+            return RELEASED
+        from_zero = (pulse_us - self._least_us) * self._degrees
+        return max(0, min(self._degrees, (from_zero + self._span_us // 2) // self._span_us))
+
+    def handlers(self):
+        return {SERVO_WRITE: self._write}
+
+    def _write(self, arguments, answer, outputs):
+        need(arguments, 3)
+        index, angle = struct.unpack_from("<Bh", arguments, 0)
+        if not RELEASED <= angle <= self._degrees:
+            raise Refusal(frame.OUT_OF_RANGE, "this servo turns 0 to %d degrees" % self._degrees)
+        struct.pack_into("<h", answer, AT, outputs.write(index, angle, ticks_ms()))
+        return 2
+
+    def _ns(self, angle):
+        if angle == RELEASED:
+            return 0
+        return (self._least_us + angle * self._span_us // self._degrees) * 1000
