@@ -117,6 +117,7 @@ RULE_BYTES = 63
 RULE_PINS_AT = (2, 19, 29)
 # state, fired, refused, code of the last refusal, seconds until it may act again
 REFLEX_STATE_FORMAT = "<BHHBI"
+REFLEX_STATE_BYTES = 10
 REFLEXES_MOST = 16
 
 HEADER_BYTES = 4
