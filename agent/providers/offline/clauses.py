@@ -88,13 +88,17 @@ class Clause:
         return tuple(
             f"~{piece.text}{after.text}"
             for piece, after in pairwise(self.pieces)
-            if after.number is not None and piece.kind is Kind.WORD
+            if after.number is not None and piece.kind is Kind.WORD and _is_nameable(piece)
         )
 
     @property
     def measures(self) -> tuple[Piece, ...]:
         """What follows a number: its unit."""
         return tuple(after for piece, after in pairwise(self.pieces) if piece.number is not None)
+
+
+def _is_nameable(piece: Piece) -> bool:
+    return (actions() | values() | marks()).isdisjoint(piece.senses)
 
 
 def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:

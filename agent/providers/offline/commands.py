@@ -211,15 +211,20 @@ def _told_apart(draft: Draft, drafts: Sequence[Draft]) -> Choice:
 
 def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
     """An order that no device was named for, or one that is not here."""
-    profile = next((p for p in box.speakable if p.acts and p.device and p.switch), None)
-    if profile is None or not clause.values:
-        return None
-    switch = profile.switch
-    chosen = best_choices(switch.choices, clause, whole=True) if switch else ()
-    if switch is None or len(chosen) != 1:
-        return None
-    draft = Draft(profile, {switch.name: chosen[0].value})
-    return _without_named_device(draft, clause)
+    drafts = [
+        Draft(profile, {profile.switch.name: value.value})
+        for profile in box.speakable
+        if profile.acts and profile.device and profile.switch
+        for value in best_choices(profile.switch.choices, clause, whole=True)
+    ]
+    exact = [draft for draft in drafts if _says(draft, clause)]
+    chosen = (exact or drafts)[:1]
+    return _without_named_device(chosen[0], clause) if chosen else None
+
+
+def _says(draft: Draft, clause: Clause) -> bool:
+    """The value was said itself, not one that may stand for it."""
+    return any(str(value) in clause.values for value in draft.arguments.values())
 
 
 def _without_named_device(draft: Draft, clause: Clause) -> _Meant:

@@ -114,7 +114,8 @@ def _dimensions(embedder: Embedder) -> int:
 
 def _is_comparable(analysis: Analysis) -> bool:
     spaced = all(piece.kind not in UNSPACED for piece in analysis.pieces)
-    return spaced and 0 < len(analysis.text) <= _MAX_CHARS
+    said = any(piece.kind is Kind.WORD for piece in analysis.pieces)
+    return spaced and said and len(analysis.text) <= _MAX_CHARS
 
 
 def _spoken(analysis: Analysis) -> tuple[str, ...]:

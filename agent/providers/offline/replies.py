@@ -58,7 +58,8 @@ def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
         return _filled(need, text, clause)
     chosen = list(need.options) if marks & {"all", "both"} else _chosen(need.options, clause)
     if len(chosen) > 1 and not marks & {"all", "both"}:
-        return [Need(need.reason, tuple(chosen), need.parameter)]
+        reason = Reason.MEAN if need.reason is Reason.WHICH else need.reason
+        return [Need(reason, tuple(chosen), need.parameter)]
     return _all(chosen) or None
 
 
