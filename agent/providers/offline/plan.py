@@ -136,6 +136,12 @@ def step_of(items: tuple[Item, ...]) -> Step:
     return Do(tuple(item for item in items if isinstance(item, Order))[:MAX_CALLS])
 
 
+def confirmation(drafts: tuple[Draft, ...], preface: str) -> Need:
+    """A question whose only answer is yes, with the name of a sentence before it, or none."""
+    yes = Option(Choice(None, "", Name(frozenset(), "")), drafts)
+    return Need(Reason.CONFIRM, (yes,), preface=(preface, "") if preface else None)
+
+
 def _question(draft: Draft, parameter: Parameter) -> Need:
     if not parameter.choices:
         nothing = Choice(None, parameter.name, Name(frozenset(), ""))

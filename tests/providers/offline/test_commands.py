@@ -106,6 +106,13 @@ async def test_everything_off_is_every_output_that_takes_off() -> None:
     assert outcome(response) == "; ".join(f"garden_gpio_write pin={pin} value=off" for pin in pins)
 
 
+async def test_all_of_what_was_named_is_all_of_it() -> None:
+    wanted = "garden_gpio_write pin=heater1 value=off; garden_gpio_write pin=heater2 value=off"
+    assert outcome(await Talk(STRANGE).say("turn both heaters off")) == wanted
+    text = (await Talk(STRANGE).say("turn all heaters off tomorrow")).text
+    assert text.endswith("Shall I turn heater1 off and turn heater2 off?")
+
+
 async def test_a_device_that_is_not_here_is_named_when_another_is_asked_for() -> None:
     text = (await Talk(STRANGE).say("turn on the toaster")).text
     assert text.startswith("I know no “toaster” here. Which one: ")
@@ -126,6 +133,7 @@ async def test_a_condition_is_said_to_be_beyond_it_before_it_asks() -> None:
         "led on table",
         "turn on the led 4",
         "turn on the led " + "now " * 150,
+        "turn on the led" + " " * 3000 + "is what you must not do",
     ],
 )
 async def test_an_order_among_words_that_were_not_understood_is_asked_back(said: str) -> None:

@@ -100,6 +100,22 @@ async def test_what_is_not_plain_is_done_only_after_a_yes(said: str, yes: str, w
     assert outcome(await talk.say(yes)) == wanted
 
 
+@pytest.mark.parametrize(
+    "reply", ["yes, tomorrow", "yes if it is dry", "yes but not now", "yes, she said", "yes?"]
+)
+async def test_a_yes_with_a_condition_is_no_yes(reply: str) -> None:
+    talk = Talk()
+    await talk.say("turn on the pump?")
+    assert "gpio_write" not in outcome(await talk.say(reply))
+
+
+async def test_what_is_to_happen_later_is_said_to_happen_at_once_before_which_is_asked() -> None:
+    talk = Talk()
+    assert (await talk.say("in five minutes turn it on")).text.startswith("I can act only at once")
+    assert (await talk.say("the pump tomorrow")).text.startswith("I can act only at once")
+    assert outcome(await talk.say("yes")) == "board_gpio_write pin=pump value=on"
+
+
 async def test_a_question_can_lead_to_another_before_something_is_done() -> None:
     talk = Talk(TWO_LAMPS)
     assert outcome(await talk.say("turn it on")) == "ask"
