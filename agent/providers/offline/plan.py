@@ -104,7 +104,12 @@ class Say:
     slots: Mapping[str, str] = field(default_factory=dict)
 
 
-Step: TypeAlias = Do | Ask | Say
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """What came of the calls of this turn is to be told."""
+
+
+Step: TypeAlias = Do | Ask | Say | Tell
 
 
 def settle(draft: Draft) -> Item:
