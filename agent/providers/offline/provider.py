@@ -81,13 +81,20 @@ def _after_calls(step: Step, turn: Turn, box: Toolbox, voice: Voice) -> Step:
 def _response(
     step: Step, turn: Turn, understood: Understanding, box: Toolbox, voice: Voice
 ) -> ChatResponse:
-    if isinstance(step, Ask):
-        return ChatResponse(voice.question(step.need))
+    # Earlier turns are only looked at for a question that is still open, and for that only at
+    # what the person said
     if isinstance(step, Do):
-        return ChatResponse(tool_calls=_calls(step.orders), stop=Stop.TOOLS)
+        calls = _calls(step.orders)
+        return ChatResponse(tool_calls=calls, stop=Stop.TOOLS, heeds_only_this_turn=True)
+    return ChatResponse(_text(step, turn, understood, box, voice), heeds_only_this_turn=True)
+
+
+def _text(step: Step, turn: Turn, understood: Understanding, box: Toolbox, voice: Voice) -> str:
+    if isinstance(step, Ask):
+        return voice.question(step.need)
     if isinstance(step, Tell):
-        return ChatResponse(_results(turn.exchanges, understood, box, voice))
-    return ChatResponse(_help(voice, box) if step.key == "help" else voice.sentence(step))
+        return _results(turn.exchanges, understood, box, voice)
+    return _help(voice, box) if step.key == "help" else voice.sentence(step)
 
 
 def _results(
