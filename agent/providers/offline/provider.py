@@ -86,15 +86,13 @@ def _response(
     if isinstance(step, Do):
         calls = _calls(step.orders)
         return ChatResponse(tool_calls=calls, stop=Stop.TOOLS, heeds_only_this_turn=True)
-    return ChatResponse(_text(step, turn, understood, box, voice), heeds_only_this_turn=True)
-
-
-def _text(step: Step, turn: Turn, understood: Understanding, box: Toolbox, voice: Voice) -> str:
     if isinstance(step, Ask):
-        return voice.question(step.need)
-    if isinstance(step, Tell):
-        return _results(turn.exchanges, understood, box, voice)
-    return _help(voice, box) if step.key == "help" else voice.sentence(step)
+        text = voice.question(step.need)
+    elif isinstance(step, Tell):
+        text = _results(turn.exchanges, understood, box, voice)
+    else:
+        text = _help(voice, box) if step.key == "help" else voice.sentence(step)
+    return ChatResponse(text, heeds_only_this_turn=True)
 
 
 def _results(
