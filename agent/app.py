@@ -135,7 +135,8 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     logging.getLogger().addHandler(last_error := LastError())
     clock = SystemClock()
     http = HttpClient()
-    embedder = OnnxEmbedder(paths.model_dir) if paths.model_dir.is_dir() else NoEmbedder()
+    uses_model = settings.embeddings.provider == "onnx"
+    embedder = OnnxEmbedder(paths.model_dir) if uses_model else NoEmbedder()
     memory = _memory(settings, paths, embedder, clock)
     board = SerialBoard(settings.board, paths.manifests, clock)
     if (credential := find_key(settings.provider, environ)) is not None:

@@ -62,6 +62,8 @@ class Terminal(Channel):
         self._run_id = uuid.uuid4().hex
         self._count = 0
         self._waiting: _Waiting | None = None
+        # While a question is on the screen it is the person who is waited for
+        self._is_asking = False
 
     @property
     def busy_conversation(self) -> str | None:
@@ -106,6 +108,13 @@ class Terminal(Channel):
             f"\n{question.tool} {printable_text(shown, MAX_SHOWN_CHARS)}\n"
             f"It needs your word: {question.reason}.\n"
         )
+        self._is_asking = True
+        try:
+            return await self._read_answer()
+        finally:
+            self._is_asking = False
+
+    async def _read_answer(self) -> Answer:
         while True:
             line = await self._lines.read("[y]es / [n]o / [a]lways: ")
             if line is None:
@@ -145,7 +154,7 @@ class Terminal(Channel):
         await waiting.answered.wait()
 
     def _announce(self, waiting: _Waiting) -> None:
-        if not waiting.shown:
+        if not waiting.shown and not self._is_asking:
             waiting.announced = True
             self._write(_WAITING)
 

@@ -111,7 +111,7 @@ class Conversations:
         # The model reads all of this again, so all of it counts
         trust = min(inbound.provenance, earlier.provenance, provenance_of(memories))
         context = ToolContext(inbound.conversation, inbound.sender, trust)
-        return await self._parts.runner.run(messages, context, seams)
+        return await self._parts.runner.run(messages, context, inbound.provenance, seams)
 
     def _has_hardware(self) -> bool:
         moving = (Effect.ACTUATE, Effect.HAZARD)

@@ -52,7 +52,9 @@ class Gate:
         if answer is Answer.NO:
             return _denied("owner-no", "the owner said no")
         return _denied(
-            "not-asked", f"it needs the owner's yes ({reason}), and nobody can be asked here"
+            "not-asked",
+            f"it needs the owner's yes ({reason}), and nobody can be asked here; /new begins a "
+            "conversation without what was read in this one",
         )
 
 

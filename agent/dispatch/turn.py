@@ -7,7 +7,7 @@ raised. The trust of the turn falls with everything that is read, and never rise
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent.dispatch.gate import Ask, Gate
 from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
@@ -55,9 +55,17 @@ class TurnOutcome:
 
 @dataclass(slots=True)
 class _Progress:
-    """What has happened in a turn so far."""
+    """What has happened in a turn so far.
 
-    context: ToolContext
+    Args:
+        whole: trust of everything before the model, earlier turns and memories included.
+        fresh: trust of the person's message and of what was read since.
+        is_fresh: no response so far has heeded more than that.
+    """
+
+    whole: ToolContext
+    fresh: ToolContext
+    is_fresh: bool = True
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
@@ -74,16 +82,26 @@ class TurnRunner:
         self._max_iterations = max_iterations
 
     async def run(
-        self, messages: tuple[ChatMessage, ...], context: ToolContext, seams: TurnSeams
+        self,
+        messages: tuple[ChatMessage, ...],
+        context: ToolContext,
+        word: Provenance,
+        seams: TurnSeams,
     ) -> TurnOutcome:
-        """The answer to the last of `messages`; always text, also where everything failed."""
-        progress = _Progress(context)
+        """The answer to the last of `messages`; always text, also where everything failed.
+
+        Args:
+            context: with the trust of all of `messages`.
+            word: the trust of the last one alone.
+        """
+        progress = _Progress(context, replace(context, provenance=word))
         for _ in range(self._max_iterations):
             try:
                 response = await self._ask_model((*messages, *progress.added), progress, seams)
             except ProviderError as err:
                 _log.warning("%s did not answer: %s", self._provider.name, err)
                 return _finished(progress, f"I got no answer from the language model: {err}")
+            progress.is_fresh &= response.heeds_only_this_turn
             if not response.tool_calls:
                 return _finished(progress, response.text or "(the model gave an empty answer)")
             await self._use_tools(response, progress, seams)
@@ -121,9 +139,11 @@ class TurnRunner:
         if response.text:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
-            result = await self._use_tool(call, progress.context, seams)
+            context = progress.fresh if progress.is_fresh else progress.whole
+            result = await self._use_tool(call, context, seams)
             _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
-            progress.context = _having_read(progress.context, result)
+            progress.fresh = _having_read(progress.fresh, result)
+            progress.whole = _having_read(progress.whole, result)
             progress.added.append(ChatMessage.tool(call, _for_model(result)))
 
     async def _use_tool(self, call: ToolCall, context: ToolContext, seams: TurnSeams) -> ToolResult:
@@ -168,10 +188,11 @@ def _for_model(result: ToolResult) -> str:
 def _having_read(context: ToolContext, result: ToolResult) -> ToolContext:
     if result.provenance is None or result.provenance >= context.provenance:
         return context
-    return ToolContext(context.conversation, context.person, result.provenance)
+    return replace(context, provenance=result.provenance)
 
 
 def _finished(progress: _Progress, text: str) -> TurnOutcome:
     answer = "".join([*progress.shown, text])
     added = (*progress.added, ChatMessage.assistant(text))
-    return TurnOutcome(answer, added, progress.context.provenance)
+    context = progress.fresh if progress.is_fresh else progress.whole
+    return TurnOutcome(answer, added, context.provenance)

@@ -88,7 +88,7 @@ class Reporter:
         """The report as a person in a chat would want it."""
         status = self.status()
         lines = [
-            f"Barnacle {status.version}, up for {_span(self._clock.wall_s() - self._since_s)}.",
+            f"Barnacle {status.version}, {_span(self._clock.wall_s() - self._since_s)}.",
             f"Model: {status.provider}.",
             f"Board: {board_sentence(status.board)}.",
         ]
@@ -129,4 +129,4 @@ def _span(duration_s: float) -> str:
     days, hours = divmod(hours, 24)
     parts = [(days, "d"), (hours, "h"), (minutes, "min"), (seconds, "s")]
     told = [f"{count} {unit}" for count, unit in parts if count][:2]
-    return " ".join(told) or "0 s"
+    return f"up for {' '.join(told)}" if told else "just started"

@@ -65,12 +65,19 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ChatResponse:
-    """A model's whole answer."""
+    """A model's whole answer.
+
+    Args:
+        heeds_only_this_turn: its calls follow from the person's last message and from what was
+            read since, certainly not from earlier turns or from memories in the prompt. No
+            language model can say that of itself.
+    """
 
     text: str = ""
     tool_calls: tuple[ToolCall, ...] = field(default=())
     stop: Stop = Stop.END
     usage: Usage = field(default=Usage())
+    heeds_only_this_turn: bool = False
 
 
 class Provider(ABC):

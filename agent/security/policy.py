@@ -55,7 +55,7 @@ def decide(effect: Effect, provenance: Provenance, autonomy: Autonomy) -> Decisi
         return Decision(
             Verdict.ASK,
             "provenance",
-            f"this turn has read text of {provenance.name.lower()} origin, not only your words",
+            f"what I go by holds text of {provenance.name.lower()} origin, not only your words",
         )
     if autonomy is Autonomy.FULL:
         return Decision(Verdict.ALLOW, "full", 'agent.autonomy is "full"')

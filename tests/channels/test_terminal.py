@@ -123,6 +123,24 @@ async def test_an_answer_that_takes_its_time_is_announced(monkeypatch: pytest.Mo
     assert chat.shown == ["…", "\r \r", "done", "\n", "\n"]
 
 
+async def test_while_a_question_is_on_the_screen_nothing_is_announced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("agent.channels.terminal.PATIENCE_S", 0.0)
+    chat = Chat("x", "what?", "y", plain=False)
+
+    async def deliver(inbound: Inbound) -> None:
+        async def ask_and_answer() -> None:
+            await chat.terminal.ask(inbound, Question("pump", "{}", "it may hurt"))
+            await chat.terminal.send(answer_to(inbound, "done"))
+
+        tasks.create_task(ask_and_answer())
+
+    async with asyncio.TaskGroup() as tasks:
+        await chat.terminal.listen(deliver)
+    assert "…" not in "".join(chat.shown)
+
+
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [("y", Answer.YES), ("YES", Answer.YES), ("n", Answer.NO), ("always", Answer.ALWAYS)],

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
 from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnOutcome, TurnRunner, TurnSeams
 from agent.messages import ChatMessage, Effect, Provenance, Role
-from agent.providers.base import Provider
+from agent.providers.base import ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.policy import Autonomy
 from agent.tools.base import AnyTool, ToolContext
@@ -59,11 +60,12 @@ async def run(
     tools: list[AnyTool],
     person: Person | None = None,
     provenance: Provenance = Provenance.OWNER,
+    word: Provenance = Provenance.OWNER,
 ) -> TurnOutcome:
     runner = TurnRunner(provider, Registry(tools), gate, max_iterations=10)
     messages = (ChatMessage.system("be good"), ChatMessage.user("go"))
     context = ToolContext("conversation", "owner", provenance)
-    return await runner.run(messages, context, (person or Person()).seams)
+    return await runner.run(messages, context, word, (person or Person()).seams)
 
 
 async def test_text_is_the_answer_and_grows_in_the_draft(gate: Gate) -> None:
@@ -170,3 +172,48 @@ async def test_where_nobody_can_be_asked_the_call_is_refused_with_the_reason(gat
     provider = ScriptedProvider(calls(("lamp", ON)), "ok")
     await run(gate, provider, [CountingTool(Effect.HAZARD)])
     assert "nobody can be asked here" in provider.requests[1].messages[-1].text
+
+
+def heeding_only_this_turn(response: ChatResponse) -> ChatResponse:
+    return replace(response, heeds_only_this_turn=True)
+
+
+async def test_earlier_turns_do_not_hold_back_what_cannot_have_heeded_them(gate: Gate) -> None:
+    lamp = CountingTool()
+    provider = ScriptedProvider(
+        heeding_only_this_turn(calls(("lamp", ON))),
+        heeding_only_this_turn(ChatResponse("done")),
+    )
+    outcome = await run(gate, provider, [lamp], provenance=Provenance.WEB)
+    assert len(lamp.uses) == 1
+    assert outcome.provenance is Provenance.OWNER
+
+
+async def test_what_is_read_in_this_turn_holds_back_every_provider(gate: Gate) -> None:
+    lamp, person = CountingTool(), Person(Answer.NO)
+    provider = ScriptedProvider(
+        heeding_only_this_turn(calls(("page", ON))),
+        heeding_only_this_turn(calls(("lamp", ON))),
+        heeding_only_this_turn(ChatResponse("done")),
+    )
+    outcome = await run(gate, provider, [lamp, PageTool()], person)
+    assert lamp.uses == []
+    assert outcome.provenance is Provenance.WEB
+
+
+async def test_one_answer_that_heeded_everything_counts_for_the_rest_of_the_turn(
+    gate: Gate,
+) -> None:
+    lamp, person = CountingTool(), Person(Answer.NO)
+    provider = ScriptedProvider(
+        calls(("nothing", ON)), heeding_only_this_turn(calls(("lamp", ON))), "done"
+    )
+    await run(gate, provider, [lamp], person, provenance=Provenance.WEB)
+    assert lamp.uses == []
+
+
+async def test_a_strangers_word_alone_never_moves_anything(gate: Gate) -> None:
+    lamp, person = CountingTool(), Person(Answer.NO)
+    provider = ScriptedProvider(heeding_only_this_turn(calls(("lamp", ON))), "done")
+    await run(gate, provider, [lamp], person, Provenance.WEB, word=Provenance.WEB)
+    assert lamp.uses == []

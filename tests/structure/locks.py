@@ -7,10 +7,12 @@ from pathlib import Path
 
 from tests.structure.sources import ROOT
 
-# Which extras of pyproject.toml a lock serves beside the plain dependencies
-_EXTRAS = {
-    "requirements.lock": ("embeddings",),
-    "requirements-dev.lock": ("embeddings", "model", "dev"),
+_PLAIN = "dependencies"
+# Which groups of pyproject.toml a lock serves; the last one is installed beside the runtime's
+_GROUPS = {
+    "requirements.lock": (_PLAIN, "embeddings"),
+    "requirements-dev.lock": (_PLAIN, "embeddings", "model", "dev"),
+    "requirements-extras.lock": ("pi", "gateway", "postgres"),
 }
 _NAME = re.compile(r"^[A-Za-z0-9._-]+")
 _PIN = re.compile(r"^(?P<name>[a-z0-9._-]+)==(?P<version>[^\s;\\]+)", re.MULTILINE)
@@ -28,10 +30,10 @@ def violations(root: Path = ROOT) -> Iterator[str]:
     """Everything that is asked for and not pinned, pinned twice over, or without a hash."""
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     scripts = root / "scripts"
-    for name, extras in _EXTRAS.items():
+    groups = {_PLAIN: project["dependencies"], **project["optional-dependencies"]}
+    for name, served in _GROUPS.items():
         pinned = pins(scripts / name)
-        wanted = [project["dependencies"], *(project["optional-dependencies"][e] for e in extras)]
-        for requirement in (one for group in wanted for one in group):
+        for requirement in (one for group in served for one in groups[group]):
             package = _normal(requirement)
             if package not in pinned:
                 yield f"{name}: {package} is missing: run scripts/lock"

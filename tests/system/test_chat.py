@@ -61,6 +61,16 @@ def test_offline_the_device_acts_reads_and_remembers_over_a_restart(
             assert answer in chat.say(question)
 
 
+def test_offline_a_file_that_was_read_does_not_hold_back_the_persons_orders(
+    tmp_path: Path,
+) -> None:
+    with device(tmp_path) as (board, chat), chat:
+        chat.say("write buy milk to list.txt")
+        assert chat.say("read list.txt") == "buy milk"
+        chat.say("turn the led on")
+        assert values_of(board, "led")[-1] == 1
+
+
 def test_a_service_with_streaming_and_tools_does_the_same(tmp_path: Path) -> None:
     with LlmThread() as service:
         config = f'[provider]\nbase_url = "{service.server.base_url}"\n'

@@ -10,6 +10,8 @@ from typing import Any
 
 from agent.providers.offline.conversation import Exchange, table_of
 from agent.providers.offline.machine import machine_sentences
+from agent.providers.offline.recalled import told
+from agent.providers.offline.remembering import LIST
 from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_STORE, Profile, Toolbox
 from agent.providers.offline.wording import Voice, subject
 
@@ -57,6 +59,8 @@ def _told(
         return text.strip() or voice.say("done")
     if order.tool in {MEMORY_STORE, MEMORY_FORGET}:
         return _remembered(exchange, result, voice, contents)
+    if isinstance(result.get("memories"), list):
+        return voice.sentence(told("", text, LIST, voice))
     if "value" in result:
         return _reading(exchange, profile, result, voice)
     sentences = _file_sentences(result, voice) or machine_sentences(result, voice, asked)

@@ -9,9 +9,6 @@ from agent.providers.offline.pieces import Piece, stem
 from agent.providers.offline.readings import Reading, strangers
 from agent.providers.offline.toolbox import spelling_of
 
-# An order is short: what is longer tells something
-MAX_ORDER_CHARS = 400
-
 ASKING = frozenset({"question", "ask", "fact"})
 CONDITIONS = frozenset({"suppose", "later", "past"})
 DOUBTS = frozenset({"report", "self"})
@@ -24,9 +21,8 @@ def doubt(reading: Reading, clause: Clause) -> str | None:
     marks = clause.marks
     if marks & CONDITIONS and not _is_measured(reading, clause):
         return ONLY_NOW
-    long = bool(clause.pieces) and clause.pieces[-1].end > MAX_ORDER_CHARS
     asked = "question" in marks and "request" not in marks
-    if clause.doubted or marks & DOUBTS or long or asked:
+    if clause.doubted or marks & DOUBTS or asked:
         return ""
     if strangers(reading, clause, reading.profile.words) or _spare_numbers(reading, clause):
         return ""

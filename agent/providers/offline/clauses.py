@@ -20,6 +20,10 @@ _OPENING = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", 
 _COLOURS = frozenset({"suppose", "later", "past", "report", "request", "question"})
 
 
+# An order is short: in what is longer, some of which is not even looked at, it is doubtful
+MAX_ORDER_CHARS = 400
+
+
 @dataclass(frozen=True, slots=True)
 class Clause:
     """Pieces that make one statement, with the marks of the sentence around them.
@@ -88,7 +92,7 @@ class Clause:
         return tuple(
             f"~{piece.text}{after.text}"
             for piece, after in pairwise(self.pieces)
-            if after.number is not None and piece.kind is Kind.WORD
+            if after.number is not None and piece.kind is Kind.WORD and _is_nameable(piece)
         )
 
     @property
@@ -97,10 +101,15 @@ class Clause:
         return tuple(after for piece, after in pairwise(self.pieces) if piece.number is not None)
 
 
+def _is_nameable(piece: Piece) -> bool:
+    return (actions() | values() | marks()).isdisjoint(piece.senses)
+
+
 def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:
     """The clauses that say something; one empty clause when none does."""
+    long = len(analysis.text.strip()) > MAX_ORDER_CHARS
     found = [
-        clause
+        replace(clause, doubted=clause.doubted or long)
         for number, sentence in enumerate(_sentences(_without_quotes(analysis)))
         for clause in _coloured(list(_cut(sentence, lexicon(analysis.code).verb_final)), number)
     ]
@@ -151,7 +160,7 @@ def _coloured(sentence: list[list[Piece]], number: int) -> Iterator[Clause]:
     everything = [piece for clause in sentence for piece in clause]
     said = {sense for piece in everything for sense in piece.senses}
     colours = said & _COLOURS
-    if any("?" in piece.text for piece in everything):
+    if "particle" in said or any("?" in piece.text for piece in everything):
         colours.add("question")
     if any(piece.kind is Kind.NUMBER and ":" in piece.text for piece in everything):
         colours.add("later")

@@ -6,8 +6,9 @@ time, a condition, a reported order or words that were not understood are asked 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS, doubt
+from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS, ONLY_NOW, doubt
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.plan import (
     MAX_CALLS,
@@ -19,25 +20,20 @@ from agent.providers.offline.plan import (
     Reason,
     Say,
     Step,
+    confirmation,
     settle,
     step_of,
     with_argument,
 )
-from agent.providers.offline.readings import (
-    MARGIN,
-    Reading,
-    is_switched,
-    orders,
-    readings,
-)
-from agent.providers.offline.senses import closeness
+from agent.providers.offline.readings import MARGIN, Reading, is_switched, orders, readings
+from agent.providers.offline.senses import closeness, things
 from agent.providers.offline.slots import best_choices, fill
-from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox
+from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, spelling_of
 from agent.providers.offline.units import Kind
 
 # More clauses than this are a story
 _MAX_CLAUSES = 8
-# So many unknown words in another clause of the sentence make an order doubtful; a name does not
+# So many unknown words in another clause make the orders of its sentence doubtful; a name does not
 _UNKNOWN_ELSEWHERE = 2
 
 
@@ -67,19 +63,25 @@ def tool_step(profile: Profile, clauses: Sequence[Clause], *, asked: bool) -> St
     if not profile.acts:
         return step_of((settle(draft),))
     item = settle(draft)
-    return step_of((item if isinstance(item, Need) else _confirmed((draft,), ""),))
+    return step_of((item if isinstance(item, Need) else confirmation((draft,), ""),))
 
 
 def _doubting(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
     """The clauses, doubtful where the rest of their sentence was not understood."""
     vague = {
         clause.sentence
-        for clause in clauses
-        if len(clause.unknown) >= _UNKNOWN_ELSEWHERE and _meant(clause, box) is None
+        for before, clause in pairwise((Clause((), frozenset(), -1), *clauses))
+        if _is_vague(before, clause) and _meant(clause, box) is None
     }
     return [
         replace(clause, doubted=clause.doubted or clause.sentence in vague) for clause in clauses
     ]
+
+
+def _is_vague(before: Clause, clause: Clause) -> bool:
+    """It says something, by more than a name, or belongs to what was said before it."""
+    joined = clause.sentence == before.sentence and "join" in before.senses
+    return joined or len(clause.unknown) >= _UNKNOWN_ELSEWHERE
 
 
 def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
@@ -122,7 +124,7 @@ def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
             return None
         if "suppose" in marks and marks & ASKING and acting:
             return _Meant(instead=Say("supposed"))
-        if "request" in marks or not marks & {"ask", "fact"}:
+        if not marks & {"ask", "fact"}:
             return _act(acting, clause, box)
     if acting and not looking and "suppose" in marks:
         return _Meant(instead=Say("supposed"))
@@ -132,6 +134,9 @@ def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
 def _is_own_verb(acting: list[Reading], looking: list[Reading], clause: Clause) -> bool:
     """A tool's own verb, which no vocabulary knows, orders too."""
     if not acting or clause.marks & {"state", *ASKING}:
+        return False
+    first = next((p for p in clause.pieces if not p.known or things(p.senses)), None)
+    if first is None or first.text not in spelling_of(acting[0].profile.name).split():
         return False
     return not looking or acting[0].score > looking[0].score + MARGIN
 
@@ -166,16 +171,30 @@ def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
         return _without_device(clause, box)
     close = [one for one in acting if one.score > acting[0].score - MARGIN][:MAX_OPTIONS]
     drafts = [draft for reading in close for draft in _drafts(reading)]
+    reason = doubt(close[0], clause)
     if len(drafts) > 1:
-        return _Meant((_choice_of(drafts),))
-    reading, draft = close[0], drafts[0]
+        return _several(drafts, reason, clause)
+    draft = drafts[0]
     device = draft.profile.device
     if device is not None and device.required and device.name not in draft.arguments:
         return _without_named_device(draft, clause)
-    reason = doubt(reading, clause)
     if reason is None:
         return _Meant((settle(draft),))
-    return _Meant((_confirmed((draft,), reason),))
+    return _Meant((confirmation((draft,), reason),))
+
+
+def _several(drafts: Sequence[Draft], reason: str | None, clause: Clause) -> _Meant:
+    """All of them where that was said, else the question which."""
+    if not clause.marks & {"all", "both"}:
+        return _Meant((_prefaced(_choice_of(drafts), clause),))
+    if reason is None:
+        return _Meant(tuple(settle(draft) for draft in drafts[:MAX_CALLS]))
+    return _Meant((confirmation(tuple(drafts[:MAX_CALLS]), reason),))
+
+
+def _prefaced(need: Need, clause: Clause) -> Need:
+    """Before a question about what is to happen later: that it will happen at once."""
+    return replace(need, preface=(ONLY_NOW, "")) if clause.marks & CONDITIONS else need
 
 
 def _drafts(reading: Reading) -> list[Draft]:
@@ -211,23 +230,30 @@ def _told_apart(draft: Draft, drafts: Sequence[Draft]) -> Choice:
 
 def _without_device(clause: Clause, box: Toolbox) -> _Meant | None:
     """An order that no device was named for, or one that is not here."""
-    profile = next((p for p in box.speakable if p.acts and p.device and p.switch), None)
-    if profile is None or not clause.values:
-        return None
-    switch = profile.switch
-    chosen = best_choices(switch.choices, clause, whole=True) if switch else ()
-    if switch is None or len(chosen) != 1:
-        return None
-    draft = Draft(profile, {switch.name: chosen[0].value})
-    return _without_named_device(draft, clause)
+    drafts = [
+        Draft(profile, {profile.switch.name: value.value})
+        for profile in box.speakable
+        if profile.acts and profile.device and profile.switch
+        for value in best_choices(profile.switch.choices, clause, whole=True)
+    ]
+    exact = [draft for draft in drafts if _says(draft, clause)]
+    chosen = (exact or drafts)[:1]
+    return _without_named_device(chosen[0], clause) if chosen else None
+
+
+def _says(draft: Draft, clause: Clause) -> bool:
+    """The value was said itself, not one that may stand for it."""
+    return any(str(value) in clause.values for value in draft.arguments.values())
 
 
 def _without_named_device(draft: Draft, clause: Clause) -> _Meant:
     item = settle(draft)
     stranger = _stranger(draft.profile, clause)
-    if isinstance(item, Need) and stranger:
+    if not isinstance(item, Need):
+        return _Meant((item,))
+    if stranger:
         item = replace(item, preface=("unknown_thing", stranger))
-    return _Meant((item,))
+    return _Meant((_prefaced(item, clause),))
 
 
 def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
@@ -238,7 +264,7 @@ def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
     plain = "off" in clause.values and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
     if plain and not clause.doubted and len(drafts) <= MAX_CALLS:
         return _Meant(tuple(settle(draft) for draft in drafts))
-    return _Meant((_confirmed(drafts[:MAX_CALLS], ""),))
+    return _Meant((confirmation(drafts[:MAX_CALLS], ""),))
 
 
 def _all_of(profile: Profile, clause: Clause) -> Iterator[Draft]:
@@ -258,9 +284,3 @@ def _stranger(profile: Profile, clause: Clause) -> str:
     named = [p.text for p in clause.pieces if strange.intersection(p.senses)]
     unknown = [p.text for p in clause.unknown if p.kind is Kind.WORD or len(p.text) > 1]
     return (named or unknown or [""])[0]
-
-
-def _confirmed(drafts: tuple[Draft, ...], preface: str) -> Need:
-    """A question whose only answer is yes."""
-    yes = Choice(None, "", Name(frozenset(), ""))
-    return Need(Reason.CONFIRM, (Option(yes, drafts),), preface=(preface, "") if preface else None)

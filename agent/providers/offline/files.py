@@ -63,4 +63,6 @@ def _trimmed(pieces: list[Piece]) -> list[Piece]:
 
 
 def _is_around(piece: Piece) -> bool:
-    return piece.kind is Kind.MARK or (piece.known and _AROUND.issuperset(piece.senses))
+    if piece.kind is Kind.MARK:
+        return piece.text in _EDGES or piece.text in _QUOTES
+    return piece.known and _AROUND.issuperset(piece.senses)

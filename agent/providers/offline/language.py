@@ -41,13 +41,13 @@ def _weight(analysis: Analysis) -> float:
     for piece in analysis.pieces:
         if piece.kind is Kind.KANA and analysis.code == "ja":
             weight += _KANA_WEIGHT * piece.width
-        own_word = piece.known and not piece.foreign
+        number_word = piece.number is not None and not piece.text[0].isdecimal()
+        own_word = number_word or (piece.known and not piece.foreign)
         if own_word or piece.kind in _SCRIPTS[analysis.code]:
             weight += piece.width * _worth(piece)
     return weight
 
 
 def _worth(piece: Piece) -> float:
-    if piece.foreign or not piece.known:
-        return _SCRIPT_WEIGHT
-    return 1.0
+    unknown = not piece.known and piece.number is None
+    return _SCRIPT_WEIGHT if piece.foreign or unknown else 1.0

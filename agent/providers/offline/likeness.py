@@ -9,6 +9,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 from agent.embeddings.base import Embedder
@@ -61,8 +62,8 @@ class Likenesses:
         """The sentences of the vocabulary most like the message, best first; often none."""
         known = lexicon(analysis.code).likenesses
         spoken = _spoken(analysis)
-        for one in known:
-            if spoken and spoken == _spoken(analyse(one.say, analysis.code)):
+        for one, words in zip(known, _spoken_sentences(analysis.code), strict=True):
+            if words == spoken:
                 return [Found(one.means, analysis.code, 1.0, sure=not one.hint)]
         scores = await self._scores(analysis, [one.say for one in known])
         ranked = sorted(zip(scores, known, strict=False), key=lambda pair: -pair[0])
@@ -108,13 +109,19 @@ class Likenesses:
         return scores
 
 
+@cache
+def _spoken_sentences(code: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(_spoken(analyse(one.say, code)) for one in lexicon(code).likenesses)
+
+
 def _dimensions(embedder: Embedder) -> int:
     return embedder.dimensions
 
 
 def _is_comparable(analysis: Analysis) -> bool:
     spaced = all(piece.kind not in UNSPACED for piece in analysis.pieces)
-    return spaced and 0 < len(analysis.text) <= _MAX_CHARS
+    said = any(piece.kind is Kind.WORD for piece in analysis.pieces)
+    return spaced and said and len(analysis.text) <= _MAX_CHARS
 
 
 def _spoken(analysis: Analysis) -> tuple[str, ...]:

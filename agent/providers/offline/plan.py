@@ -104,7 +104,12 @@ class Say:
     slots: Mapping[str, str] = field(default_factory=dict)
 
 
-Step: TypeAlias = Do | Ask | Say
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """What came of the calls of this turn is to be told."""
+
+
+Step: TypeAlias = Do | Ask | Say | Tell
 
 
 def settle(draft: Draft) -> Item:
@@ -134,6 +139,12 @@ def step_of(items: tuple[Item, ...]) -> Step:
     if any(isinstance(item, Need) for item in items):
         return Ask(items)
     return Do(tuple(item for item in items if isinstance(item, Order))[:MAX_CALLS])
+
+
+def confirmation(drafts: tuple[Draft, ...], preface: str) -> Need:
+    """A question whose only answer is yes, with the name of a sentence before it, or none."""
+    yes = Option(Choice(None, "", Name(frozenset(), "")), drafts)
+    return Need(Reason.CONFIRM, (yes,), preface=(preface, "") if preface else None)
 
 
 def _question(draft: Draft, parameter: Parameter) -> Need:

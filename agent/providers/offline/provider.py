@@ -4,6 +4,7 @@ Everything it knows of a conversation is in the request: the same messages and t
 answer. It never raises on any text, and never acts on what it only half understood.
 """
 
+import asyncio
 import json
 import uuid
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from agent.providers.offline.answers import FAILURE, answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
 from agent.providers.offline.language import detect
 from agent.providers.offline.likeness import Likenesses
-from agent.providers.offline.plan import Ask, Do, Order, Step
+from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
 from agent.providers.offline.recalled import contents_by_key, forgotten, told
 from agent.providers.offline.remembering import FORGET, LIST, RECALL
 from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_RECALL, Toolbox, toolbox
@@ -50,6 +51,9 @@ class OfflineProvider(Provider):
     async def list_models(self) -> tuple[str, ...]:
         return (self.name,)
 
+    async def warm_up(self) -> None:
+        await asyncio.to_thread(detect, self.name)
+
     async def _step(
         self, turn: Turn, voice: Voice, box: Toolbox, pending: Ask | None
     ) -> tuple[Understanding, Step]:
@@ -65,25 +69,30 @@ def _after_calls(step: Step, turn: Turn, box: Toolbox, voice: Voice) -> Step:
     purpose = step.purpose if isinstance(step, Do) else ""
     only_recalled = len(turn.exchanges) == 1 and recalled.order.tool == MEMORY_RECALL
     if not only_recalled or recalled.result.startswith(FAILURE):
-        return Do(())
+        return Tell()
     if purpose == FORGET:
         query = str(recalled.order.arguments.get("query", ""))
         return forgotten(query, recalled.result, box, voice)
     if purpose in {RECALL, LIST}:
         return told(turn.text, recalled.result, purpose, voice)
-    return Do(())
+    return Tell()
 
 
 def _response(
     step: Step, turn: Turn, understood: Understanding, box: Toolbox, voice: Voice
 ) -> ChatResponse:
-    if isinstance(step, Ask):
-        return ChatResponse(voice.question(step.need))
-    if isinstance(step, Do) and step.orders:
-        return ChatResponse(tool_calls=_calls(step.orders), stop=Stop.TOOLS)
+    # Earlier turns are only looked at for a question that is still open, and for that only at
+    # what the person said
     if isinstance(step, Do):
-        return ChatResponse(_results(turn.exchanges, understood, box, voice))
-    return ChatResponse(_help(voice, box) if step.key == "help" else voice.sentence(step))
+        calls = _calls(step.orders)
+        return ChatResponse(tool_calls=calls, stop=Stop.TOOLS, heeds_only_this_turn=True)
+    if isinstance(step, Ask):
+        text = voice.question(step.need)
+    elif isinstance(step, Tell):
+        text = _results(turn.exchanges, understood, box, voice)
+    else:
+        text = _help(voice, box) if step.key == "help" else voice.sentence(step)
+    return ChatResponse(text, heeds_only_this_turn=True)
 
 
 def _results(

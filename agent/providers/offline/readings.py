@@ -84,8 +84,11 @@ def strangers(reading: Reading, clause: Clause, words: AbstractSet[str]) -> froz
 def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
     filled = fill(profile, clause)
     reading = Reading(profile, filled, 0.0)
-    score = _name(profile, clause, box) + _about(profile, clause)
-    score += _DEVICE * filled.named + _SWITCH * (filled.switched and profile.acts)
+    score = _name(profile, clause, box) + _about(profile, clause) + _DEVICE * filled.named
+    if profile.acts and not score:
+        # On or off alone is said of something else
+        return reading
+    score += _SWITCH * (filled.switched and profile.acts)
     score += _fit(profile, clause)
     if clause.values and not profile.acts and is_switched(reading, box):
         score += _SWITCHED_DEVICE

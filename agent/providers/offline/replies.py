@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agent.providers.offline.clarity import CONDITIONS, DOUBTS, ONLY_NOW
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.plan import (
     Ask,
@@ -13,6 +14,7 @@ from agent.providers.offline.plan import (
     Reason,
     Say,
     Step,
+    confirmation,
     settle,
     step_of,
     with_argument,
@@ -50,15 +52,20 @@ def overrides(step: Step | None, clauses: Sequence[Clause], asked: Ask) -> bool:
 
 def _settled(need: Need, text: str, clause: Clause) -> list[Item] | None:
     marks = clause.marks
-    if need.reason in _CONFIRMING:
-        return _all(need.options) if "yes" in marks else None
     if marks & {"question", "negate"}:
         return None
+    if need.reason in _CONFIRMING:
+        plain = "yes" in marks and not marks & (CONDITIONS | DOUBTS)
+        return _all(need.options) if plain else None
     if need.reason is Reason.FILL:
         return _filled(need, text, clause)
     chosen = list(need.options) if marks & {"all", "both"} else _chosen(need.options, clause)
     if len(chosen) > 1 and not marks & {"all", "both"}:
-        return [Need(need.reason, tuple(chosen), need.parameter)]
+        reason = Reason.MEAN if need.reason is Reason.WHICH else need.reason
+        return [Need(reason, tuple(chosen), need.parameter)]
+    if chosen and marks & CONDITIONS:
+        drafts = tuple(draft for option in chosen for draft in option.drafts)
+        return [confirmation(drafts, ONLY_NOW)]
     return _all(chosen) or None
 
 

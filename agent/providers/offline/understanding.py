@@ -75,7 +75,8 @@ def _said(analysis: Analysis, clauses: Sequence[Clause]) -> Sequence[Clause]:
     """The clauses, or what little was said when it makes none, such as a yes."""
     if any(clause.pieces for clause in clauses):
         return clauses
-    return (Clause(analysis.pieces, frozenset()),)
+    asked = analysis.text.rstrip().endswith(("?", "？"))
+    return (Clause(analysis.pieces, frozenset({"question"} if asked else ())),)
 
 
 def _small_talk(analysis: Analysis, clauses: Sequence[Clause]) -> Step | None:

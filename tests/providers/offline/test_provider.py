@@ -71,6 +71,13 @@ async def test_a_call_ends_with_the_wish_for_tools_and_has_an_id_of_its_own() ->
     assert first.tool_calls[0].call_id != second.tool_calls[0].call_id
 
 
+async def test_it_is_listed_by_its_name_and_uses_tools() -> None:
+    provider = OfflineProvider()
+    await provider.warm_up()
+    assert await provider.list_models() == ("offline",)
+    assert provider.capabilities().native_tools
+
+
 async def test_the_answer_is_streamed_as_one_piece_and_then_as_a_whole() -> None:
     request = ChatRequest((ChatMessage.user("hello"),), TOOLS)
     items = [item async for item in OfflineProvider().stream(request)]
@@ -134,6 +141,17 @@ async def test_what_another_provider_called_before_is_told_like_its_own() -> Non
     tool = ChatMessage.tool(LED_ON.tool_calls[0], compact({"pin": "led", "value": "on"}))
     response = await _answer(ChatMessage.user("do the thing"), LED_ON, tool)
     assert response.text == "The led is on."
+
+
+async def test_memories_that_another_provider_recalled_are_told_as_a_list() -> None:
+    call = ToolCall("c1", "memory_recall", '{"query":"sister"}')
+    memories = {"memories": [{"key": "k", "content": "my sister is called Mei"}]}
+    response = await _answer(
+        ChatMessage.user("write her a poem"),
+        ChatMessage.assistant("", (call,)),
+        ChatMessage.tool(call, compact(memories)),
+    )
+    assert response.text.splitlines()[1:] == ["- my sister is called Mei"]
 
 
 async def test_sixty_four_kilobytes_are_answered_at_once_and_never_acted_on() -> None:

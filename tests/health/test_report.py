@@ -1,0 +1,111 @@
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.errors import StorageFull
+from agent.health import report
+from agent.health.report import LastError, Reporter, Subjects
+from agent.health.status import Status, read_status
+from agent.link.base import BoardIdentity, BoardState, BoardStatus
+from tests.fakes.board import FakeBoard
+from tests.fakes.clock import SteppedClock
+
+
+@pytest.fixture
+def clock() -> SteppedClock:
+    return SteppedClock()
+
+
+@pytest.fixture
+def board() -> FakeBoard:
+    return FakeBoard()
+
+
+@pytest.fixture
+def last_error() -> LastError:
+    return LastError()
+
+
+@pytest.fixture
+def reporter(
+    tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
+) -> Reporter:
+    subjects = Subjects("offline", board, ["terminal"], last_error)
+    return Reporter(tmp_path / "status.json", subjects, clock)
+
+
+def logged(handler: LastError, level: int, text: str) -> None:
+    handler.handle(logging.LogRecord("x", level, "x", 1, text, (), None))
+
+
+def test_a_person_is_told_how_long_and_with_what(reporter: Reporter, clock: SteppedClock) -> None:
+    assert reporter.sentences().startswith(
+        "Barnacle 0.1.0, just started.\nModel: offline.\nBoard: "
+    )
+    clock.advance(3 * 3600 + 4 * 60 + 5)
+    assert "up for 3 h 4 min." in reporter.sentences()
+
+
+def test_an_unplugged_board_is_told_with_its_reason(reporter: Reporter, board: FakeBoard) -> None:
+    board.unplug()
+    assert report.board_sentence(reporter.status().board) in reporter.sentences()
+    assert reporter.status().board.state != BoardState.READY.value
+
+
+def test_the_last_trouble_is_told_in_one_line(reporter: Reporter, last_error: LastError) -> None:
+    assert "trouble" not in reporter.sentences()
+    logged(last_error, logging.ERROR, "the disk\nis full")
+    assert reporter.sentences().endswith(": the disk is full")
+
+
+async def rounds_of(reporter: Reporter, rounds: int, change: Callable[[], None]) -> None:
+    """Let it look that often, with a change half way."""
+    keeping = asyncio.ensure_future(reporter.keep())
+    for number in range(2 * rounds):
+        await asyncio.sleep(0)
+        if number == rounds:
+            change()
+    keeping.cancel()
+
+
+def test_the_file_is_written_once_for_each_change(
+    reporter: Reporter, last_error: LastError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[Status] = []
+    monkeypatch.setattr(report, "write_status", lambda _, status: written.append(status))
+    asyncio.run(rounds_of(reporter, 10, lambda: logged(last_error, logging.WARNING, "something")))
+    assert [status.last_error for status in written] == ["", "something"]
+
+
+def test_what_is_written_can_be_read(tmp_path: Path, reporter: Reporter) -> None:
+    asyncio.run(rounds_of(reporter, 2, lambda: None))
+    assert read_status(tmp_path / "status.json") == reporter.status()
+
+
+def test_a_full_disk_does_not_end_the_keeping(
+    reporter: Reporter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StorageFull("no room")
+
+    monkeypatch.setattr(report, "write_status", full)
+
+    async def keep() -> bool:
+        keeping = asyncio.ensure_future(reporter.keep())
+        for _ in range(6):
+            await asyncio.sleep(0)
+        is_alive = not keeping.done()
+        keeping.cancel()
+        return is_alive
+
+    assert asyncio.run(keep())
+
+
+def test_a_ready_board_is_named() -> None:
+    identity = BoardIdentity("sim", "id", "0.1.0", 1, 1, "power-on", 1, "none")
+    status = BoardStatus(BoardState.READY, "/dev/x", identity)
+    said = report.BoardReport(status.state.value, status.port, identity.board, identity.firmware)
+    assert report.board_sentence(said) == "sim on /dev/x, firmware 0.1.0"

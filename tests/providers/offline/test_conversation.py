@@ -1,0 +1,44 @@
+"""A conversation as turns, whatever messages it is made of."""
+
+from agent.messages import ChatMessage, Role, ToolCall
+from agent.providers.offline.conversation import MAX_TURNS, table_of, turns_of
+from agent.providers.offline.plan import Order
+
+CALL = ToolCall("c1", "time_now", '{"zone":"UTC"}')
+
+
+def test_a_turn_has_what_was_said_called_and_answered() -> None:
+    (turn,) = turns_of(
+        [
+            ChatMessage.system("prompt"),
+            ChatMessage.user("what time is it?"),
+            ChatMessage.assistant("", (CALL,)),
+            ChatMessage.tool(CALL, "noon"),
+            ChatMessage.assistant("It is noon."),
+        ]
+    )
+    assert turn.text == "what time is it?"
+    assert turn.answer == "It is noon."
+    assert [(one.order, one.result) for one in turn.exchanges] == [
+        (Order("time_now", {"zone": "UTC"}), "noon")
+    ]
+
+
+def test_a_result_without_its_call_is_known_by_its_tool() -> None:
+    stray = ChatMessage(Role.TOOL, "noon", call_id="lost", tool_name="time_now")
+    (turn,) = turns_of([ChatMessage.user("hm"), stray])
+    assert turn.exchanges[0].order == Order("time_now", {})
+
+
+def test_only_the_last_turns_are_looked_at() -> None:
+    said = [ChatMessage.user(str(number)) for number in range(50)]
+    assert [turn.text for turn in turns_of(said)] == [str(n) for n in range(50 - MAX_TURNS, 50)]
+
+
+def test_nothing_said_makes_no_turn() -> None:
+    assert turns_of([ChatMessage.system("prompt"), ChatMessage.assistant("hello")]) == []
+
+
+def test_what_is_no_json_object_has_no_fields() -> None:
+    for text in ("", "error: no", "[1]", "1" * 5000, "[" * 100_000, "\ud800"):
+        assert table_of(text) == {}

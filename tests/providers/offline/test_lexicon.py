@@ -1,0 +1,75 @@
+"""The vocabulary files: whole, consistent, and alike in every language."""
+
+import string
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from agent.providers.offline.lexicon import LANGUAGES, lexicon, traditional, variants
+from agent.providers.offline.senses import actions, hardware, marks, values
+
+OTHERS = [code for code in LANGUAGES if code != "en"]
+# Only where there is a name or an answer to give
+OPTIONAL = {"value"}
+
+
+def _slots(template: str) -> set[str]:
+    return {name.lower() for _, name, _, _ in string.Formatter().parse(template) if name}
+
+
+def _wording(code: str, table: str) -> Mapping[str, Any]:
+    wording: Mapping[str, Any] = lexicon(code).wording[table]
+    return wording
+
+
+@pytest.mark.parametrize("code", OTHERS)
+@pytest.mark.parametrize("table", ["say", "deeds", "help"])
+def test_a_language_says_everything_that_english_says(code: str, table: str) -> None:
+    own, english = _wording(code, table), _wording("en", table)
+    assert own.keys() == english.keys()
+    for key, template in own.items():
+        assert _slots(template) - OPTIONAL == _slots(english[key]) - OPTIONAL, key
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_a_language_knows_every_device_and_every_mark_that_orders_or_denies(code: str) -> None:
+    known = {sense for forms in lexicon(code).forms.values() for f in forms for sense in f.senses}
+    known |= {sense for senses in lexicon(code).alone.values() for sense in senses}
+    rare = {"bulb", "heating", "soil"}
+    assert hardware() - rare <= known
+    needed = marks() - {"object", "done", "other", "lead", "particle"}
+    assert needed <= known
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_english_senses_that_order_are_spelled_as_they_are_listed(code: str) -> None:
+    """A misspelled mark would silently be a thing: marks of two words are looked at one by one."""
+    listed = actions() | values() | marks()
+    combined = [f.senses for forms in lexicon(code).forms.values() for f in forms]
+    for senses in combined:
+        if {"switch", "set"} & set(senses):
+            assert set(senses) <= listed, senses
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_switch_never_means_on_and_off_at_once(code: str) -> None:
+    for forms in lexicon(code).forms.values():
+        for form in forms:
+            assert not {"on", "off"} <= set(form.senses), form
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_no_form_of_denial_orders(code: str) -> None:
+    for forms in lexicon(code).forms.values():
+        for form in forms:
+            assert not ("negate" in form.senses and actions() & set(form.senses)), form
+
+
+def test_traditional_characters_come_back_for_answers() -> None:
+    assert "打開燈".translate({ord(old): new for old, new in variants().items()}) == "打开灯"
+    assert "打开灯".translate(traditional()) == "打開燈"
+
+
+def test_no_character_is_its_own_variant() -> None:
+    assert all(old != new for old, new in variants().items())

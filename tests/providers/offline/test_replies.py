@@ -1,0 +1,197 @@
+"""Questions that are asked back, and the short answers to them."""
+
+import pytest
+
+from agent.messages import ChatMessage, Effect, ToolCall
+from agent.providers.base import ChatRequest
+from agent.providers.offline.provider import OfflineProvider
+from tests.providers.offline.talk import Talk, outcome
+from tests.providers.offline.toolset import AGENT, GPIO_READ, TOOLS, choice, spec
+
+TWO_LAMPS = (
+    spec(
+        "board_gpio_write",
+        "Set an output.",
+        {"pin": choice("led", "lamp", "pump"), "value": choice("off", "on")},
+        effect=Effect.ACTUATE,
+    ),
+    spec(
+        "board_servo_move",
+        "Move a servo to an angle.",
+        {
+            "servo": choice("arm", "base"),
+            "angle": {"type": "integer", "minimum": 0, "maximum": 180},
+        },
+        effect=Effect.ACTUATE,
+    ),
+    GPIO_READ,
+    *AGENT,
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "question", "reply"),
+    [
+        ("turn it on", "Which one: the led, the pump or the relay?", "the pump"),
+        ("打开它", "是哪一个：LED灯、水泵还是继电器？", "泵"),
+        ("打開它", "是哪一個：LED燈、水泵還是繼電器？", "水泵"),
+        ("つけて", "どれですか: LED、ポンプとリレー?".replace("と", "それとも"), "ポンプ"),
+        ("켜줘", "어느 것입니까: LED, 펌프, 아니면 릴레이?", "펌프"),
+        ("Schalte es ein", "Welches: die LED, die Pumpe oder das Relais?", "die Pumpe"),
+        ("Enciéndelo", "¿Cuál: el led, la bomba o el relé?", "la bomba"),
+    ],
+)
+async def test_a_device_that_was_not_named_is_asked_for_and_its_name_is_enough(
+    said: str, question: str, reply: str
+) -> None:
+    talk = Talk()
+    assert (await talk.say(said)).text == question
+    assert outcome(await talk.say(reply)) == "board_gpio_write pin=pump value=on"
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ("the lamp", "board_gpio_write pin=lamp value=on"),
+        ("led please", "board_gpio_write pin=led value=on"),
+        ("the first one", "board_gpio_write pin=led value=on"),
+        ("2", "board_gpio_write pin=lamp value=on"),
+        (
+            "both",
+            "board_gpio_write pin=led value=on; board_gpio_write pin=lamp value=on",
+        ),
+        ("neither", "say"),
+        ("never mind", "say"),
+        ("what time is it?", "time_now"),
+        ("turn off the pump", "board_gpio_write pin=pump value=off"),
+        ("the lamp?", "board_gpio_read pin=led"),
+        ("don't", "say"),
+    ],
+)
+async def test_between_two_readings_the_person_decides(reply: str, wanted: str) -> None:
+    talk = Talk(TWO_LAMPS)
+    assert (await talk.say("turn on the light")).text == "Do you mean the led or the lamp?"
+    response = await talk.say(reply)
+    assert outcome(response) == wanted, response.text
+
+
+@pytest.mark.parametrize(
+    ("said", "yes", "wanted"),
+    [
+        ("turn on the pump in five minutes", "yes", "board_gpio_write pin=pump value=on"),
+        ("turn on the pump?", "yes please", "board_gpio_write pin=pump value=on"),
+        ("五分钟后打开泵", "好的", "board_gpio_write pin=pump value=on"),
+        ("明日ポンプをつけて", "はい", "board_gpio_write pin=pump value=on"),
+        ("내일 펌프 켜줘", "네", "board_gpio_write pin=pump value=on"),
+        ("Schalte die Pumpe morgen ein", "ja", "board_gpio_write pin=pump value=on"),
+        ("Enciende la bomba mañana", "sí", "board_gpio_write pin=pump value=on"),
+        ("turn on the pump in five minutes", "no", "say"),
+        ("五分钟后打开泵", "不用了", "say"),
+        (
+            "turn everything on",
+            "yes",
+            "; ".join(f"board_gpio_write pin={pin} value=on" for pin in ("led", "pump", "relay")),
+        ),
+    ],
+)
+async def test_what_is_not_plain_is_done_only_after_a_yes(said: str, yes: str, wanted: str) -> None:
+    talk = Talk()
+    assert outcome(await talk.say(said)) == "ask"
+    assert outcome(await talk.say(yes)) == wanted
+
+
+@pytest.mark.parametrize(
+    "reply", ["yes, tomorrow", "yes if it is dry", "yes but not now", "yes, she said", "yes?"]
+)
+async def test_a_yes_with_a_condition_is_no_yes(reply: str) -> None:
+    talk = Talk()
+    await talk.say("turn on the pump?")
+    assert "gpio_write" not in outcome(await talk.say(reply))
+
+
+async def test_what_is_to_happen_later_is_said_to_happen_at_once_before_which_is_asked() -> None:
+    talk = Talk()
+    assert (await talk.say("in five minutes turn it on")).text.startswith("I can act only at once")
+    assert (await talk.say("the pump tomorrow")).text.startswith("I can act only at once")
+    assert outcome(await talk.say("yes")) == "board_gpio_write pin=pump value=on"
+
+
+async def test_a_question_can_lead_to_another_before_something_is_done() -> None:
+    talk = Talk(TWO_LAMPS)
+    assert outcome(await talk.say("turn it on")) == "ask"
+    assert (await talk.say("the light")).text == "Do you mean the led or the lamp?"
+    assert outcome(await talk.say("the lamp")) == "board_gpio_write pin=lamp value=on"
+
+
+async def test_a_number_that_is_missing_or_out_of_range_is_asked_for() -> None:
+    talk = Talk(TWO_LAMPS)
+    question = "What should “angle” be, from 0 to 180?"
+    assert (await talk.say("move the arm to 500")).text == question
+    assert outcome(await talk.say("ninety")) == "board_servo_move servo=arm angle=90"
+
+
+async def test_a_text_that_is_missing_is_taken_as_it_is_said() -> None:
+    talk = Talk()
+    assert outcome(await talk.say("remember")) == "ask"
+    wanted = "memory_store content=Anna likes the led green"
+    assert outcome(await talk.say("Anna likes the led green")) == wanted
+
+
+async def test_a_command_that_is_asked_about_does_not_hold_up_nor_lose_the_others() -> None:
+    talk = Talk(TWO_LAMPS)
+    assert outcome(await talk.say("turn on the light and tell me the time")) == "ask"
+    wanted = "board_gpio_write pin=led value=on; time_now"
+    assert outcome(await talk.say("the led")) == wanted
+
+
+async def test_a_yes_to_nothing_does_nothing() -> None:
+    talk = Talk()
+    await talk.ask("turn on the pump")
+    assert outcome(await talk.say("yes")) == "say"
+
+
+async def test_a_yes_to_the_question_of_another_voice_does_nothing() -> None:
+    messages = (
+        ChatMessage.user("turn on the pump in five minutes"),
+        ChatMessage.assistant("Shall I leave the pump alone?"),
+        ChatMessage.user("yes"),
+    )
+    assert outcome(await OfflineProvider().chat(ChatRequest(messages, TOOLS))) == "say"
+
+
+async def test_a_question_with_a_notice_before_it_is_still_known_as_its_own() -> None:
+    first = await Talk().say("turn it on")
+    messages = (
+        ChatMessage.user("turn it on"),
+        ChatMessage.assistant(f"(I cannot reach the model: no network.) {first.text}"),
+        ChatMessage.user("the led"),
+    )
+    response = await OfflineProvider().chat(ChatRequest(messages, TOOLS))
+    assert outcome(response) == "board_gpio_write pin=led value=on"
+
+
+async def test_a_question_is_forgotten_when_something_else_was_said_since() -> None:
+    talk = Talk()
+    await talk.ask("turn it on")
+    await talk.ask("hello")
+    assert outcome(await talk.say("the pump")) == "board_gpio_read pin=pump"
+
+
+async def test_the_tools_of_now_decide_what_a_question_meant() -> None:
+    talk = Talk()
+    await talk.ask("turn it on")
+    talk.tools = AGENT
+    assert outcome(await talk.say("the pump")) == "say"
+
+
+async def test_calls_of_an_earlier_turn_are_not_taken_for_results_of_this_one() -> None:
+    call = ToolCall("c1", "time_now", "{}")
+    messages = (
+        ChatMessage.user("what time is it?"),
+        ChatMessage.assistant("", (call,)),
+        ChatMessage.tool(call, "error: no clock"),
+        ChatMessage.assistant("I could not read the clock: no clock"),
+        ChatMessage.user("turn on the led"),
+    )
+    response = await OfflineProvider().chat(ChatRequest(messages, TOOLS))
+    assert outcome(response) == "board_gpio_write pin=led value=on"
