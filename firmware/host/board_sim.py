@@ -24,6 +24,7 @@ A world file says what the board's inputs see, and what happens when:
 
 The control is a Unix socket that takes one JSON object per line and answers with one:
   {"set": {"button": 1}}    {"stuck": {"led": 0}} (a shorted output; null heals it)
+  {"bounce": {"button": 1}} (pressed as a contact is: back and forth before it stays)
   {"get": true}             {"freeze_ms": 3000} (the firmware hangs)
 
 Ctrl-C or SIGTERM pull the cable and wait until the outputs are safe, at most the longest lease.

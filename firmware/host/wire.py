@@ -48,6 +48,8 @@ class Wire:
         self.request_id = 0
         self.greeting: tuple[Any, ...] = ()
         self.name = ""
+        # Every EVENT of the session, in order
+        self.events: list[Frame] = []
 
     def close(self) -> None:
         self.port.close()
@@ -69,12 +71,14 @@ class Wire:
         until_s = time.monotonic() + limit_s
         while time.monotonic() < until_s:
             for frame in self.decoder.feed(self.port.read(self.port.in_waiting or 1)):
-                if frame.kind != codec.ANSWER:
+                if frame.kind not in {codec.ANSWER, codec.EVENT}:
                     yield frame
                     continue
                 fresh = frame.sequence == self.expected
                 self.expected = (self.expected + fresh) & 0xFF
                 self.send(codec.ACK)
+                if fresh and frame.kind == codec.EVENT:
+                    self.events.append(frame)
                 if fresh:
                     yield frame
 
@@ -82,6 +86,7 @@ class Wire:
         """Start a session; fills `greeting` and `name`."""
         self.nonce = self.decoder.nonce = nonce or struct.unpack("<I", os.urandom(4))[0] | 1
         self.sequence = self.expected = 0
+        self.events.clear()
         for _ in range(TRIES):
             self.send(codec.HELLO, struct.pack(codec.HELLO_FORMAT, 1, 1, self.nonce))
             for frame in self.frames(ANSWER_LIMIT_S):

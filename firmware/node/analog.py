@@ -15,6 +15,11 @@ class Analog:
     def handlers(self):
         return {ADC_READ: self._read}
 
+    def sample(self, index, part):
+        if part or not self._pins.can_measure(index):
+            return None
+        return self._pins.millivolts(index)
+
     def _read(self, arguments, answer):
         need(arguments, 1)
         if not self._pins.can_measure(arguments[0]):

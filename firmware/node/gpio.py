@@ -17,6 +17,11 @@ class Gpio:
     def handlers(self):
         return {GPIO_WRITE: self._write, GPIO_READ: self._read}
 
+    def sample(self, index, part):
+        if part or not self._pins.can_read(index):
+            return None
+        return self._pins.read(index)
+
     def _write(self, arguments, answer):
         need(arguments, 2)
         index = arguments[0]

@@ -9,6 +9,7 @@ import micropython
 from micropython import const
 from node import features
 from node.calls import Calls
+from node.events import Events
 from node.identity import greeting
 from node.pins import Pins
 from node.port import Port, open_stream
@@ -30,13 +31,16 @@ class Loop:
         pins = Pins(board.PINS, board.SUPPLY_MV)
         self._port = Port(open_stream(board.LINK))
         self._system = System(pins.outputs, description.MANIFEST)
-        self._calls = Calls(features.of(board, pins, self._system))
+        found = features.of(board, pins, self._system)
+        events = Events(pins, self._system, found)
+        self._calls = Calls(found + (events,))  # noqa: RUF005  - MicroPython has no (*found, ...)
         self._session = Session(
             self._port,
             self._calls,
             self._system,
             greeting(board, description),
             board.RECEIVE_WINDOW_BYTES,
+            events,
         )
         self._buffer = bytearray(_READ_BYTES)
         self._collected_ms = ticks_ms()

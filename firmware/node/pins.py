@@ -4,6 +4,7 @@
 
 import machine
 from node.outputs import LEASE_DEFAULT_MS, Output, Outputs
+from node.ring import Edges
 
 _PULLS = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "": machine.Pin.PULL_NONE}
 _U16_FULL = 65535
@@ -40,6 +41,25 @@ class Pins:
 
     def read(self, index):
         return self._inputs[index].value() ^ self._inverted[index]
+
+    def logical(self, index, level):
+        return level ^ self._inverted[index]
+
+    def watch(self, index, ring):
+        # Every edge goes into the ring; None where the pin has no interrupt that is free, since
+        # pins of the same number share one
+        pin = self._inputs[index] if self.can_read(index) else None
+        if not hasattr(pin, "irq"):
+            return None
+        edges = Edges(ring, index, pin)
+        try:
+            pin.irq(edges.handler, machine.Pin.IRQ_RISING | machine.Pin.IRQ_FALLING, hard=True)
+        except (OSError, ValueError):
+            return None
+        return edges
+
+    def unwatch(self, index):
+        self._inputs[index].irq(None)
 
     def millivolts(self, index):
         return self._analog[index].read_u16() * self._supply_mv // _U16_FULL

@@ -7,6 +7,7 @@ from time import ticks_diff, ticks_ms
 
 import frame
 from micropython import const
+from node.events import EVENT_BYTES, FRAMES
 from node.replies import Replies
 from node.sender import Sender
 
@@ -14,14 +15,17 @@ _REQUEST_HEADER_BYTES = const(5)
 _HELLO_BYTES = const(6)
 # Damage comes in bursts; one NAK for each burst
 _NAK_LEAST_MS = const(20)
+# Slots from here on are events', those before it answers'
+_EVENT_SLOT = const(16)
 _NOTHING = b""
 
 
 class Session:
-    def __init__(self, port, calls, system, greeting, window_bytes):
+    def __init__(self, port, calls, system, greeting, window_bytes, events):
         self._port = port
         self._calls = calls
         self._system = system
+        self._events = events
         self._greeting = greeting
         self._credit = window_bytes // frame.CREDIT_UNIT_BYTES
         self._encoder = frame.Encoder()
@@ -35,7 +39,11 @@ class Session:
 
     @property
     def is_idle(self):
-        return not self._is_alive or (not self._ack_due and self._sender.next_slot() < 0)
+        if not self._is_alive:
+            return True
+        if self._ack_due or self._sender.next_slot() >= 0:
+            return False
+        return not self._events.is_ready or self._free_event_slot() < 0
 
     def receive(self, data, length, now_ms):
         decoder = self._decoder
@@ -54,16 +62,35 @@ class Session:
             return
         sender = self._sender
         sender.tick(now_ms)
+        self._queue_event()
         slot = sender.next_slot()
         if slot >= 0 and not sender.dead:
-            payload = self._replies.payload(slot)
-            self._send(frame.ANSWER, sender.mark_sent(now_ms), payload)
+            sequence = sender.mark_sent(now_ms)
+            if slot < _EVENT_SLOT:
+                self._send(frame.ANSWER, sequence, self._replies.payload(slot))
+            else:
+                self._send(frame.EVENT, sequence, self._events.payload(slot - _EVENT_SLOT))
         elif self._ack_due:
             self._send(frame.ACK, 0, _NOTHING)
 
     @property
     def _is_alive(self):
         return self._decoder.nonce != 0 and not self._sender.dead
+
+    def _queue_event(self):
+        if not self._events.is_ready:
+            return
+        slot = self._free_event_slot()
+        if slot >= 0 and self._events.pack(slot - _EVENT_SLOT):
+            self._sender.queue(slot, EVENT_BYTES)
+
+    def _free_event_slot(self):
+        # None free: as many events are on their way as may be
+        if self._sender.has_room:
+            for slot in range(_EVENT_SLOT, _EVENT_SLOT + FRAMES):
+                if not self._sender.is_busy(slot):
+                    return slot
+        return -1
 
     def _handle(self, decoder, now_ms):
         kind = decoder.kind

@@ -7,6 +7,8 @@ from micropython import const
 from node.calls import AT
 
 MCU_TEMPERATURE = 19
+# In a subscription: what the board measures without a pin
+NO_PIN = const(255)
 
 _RESOLUTION_BITS = const(12)
 # Only the internal channels, so that no pin is switched to analog
@@ -19,6 +21,9 @@ class Thermometer:
 
     def handlers(self):
         return {MCU_TEMPERATURE: self._read}
+
+    def sample(self, index, part):
+        return self.tenths() if index == NO_PIN and not part else None
 
     def tenths(self):
         # In tenths of a degree Celsius. Reading the reference first corrects for the supply.

@@ -20,6 +20,8 @@ class Pin:
     PULL_NONE = 0
     PULL_UP = 1
     PULL_DOWN = 2
+    IRQ_RISING = 1
+    IRQ_FALLING = 2
 
     def __init__(self, name, mode=-1, pull=PULL_NONE):
         self._name = name
@@ -50,6 +52,9 @@ class Pin:
         idle = 1 if self._pull == self.PULL_UP else 0
         driven = self._level if self._mode == self.OUT else None
         return world.level(self._name, driven, idle)
+
+    def irq(self, handler=None, trigger=0, *, hard=False):
+        world.interrupt(self._name, handler and (lambda: handler(self)))
 
 
 class ADC:
@@ -114,5 +119,6 @@ def unique_id():
 
 
 def idle():
-    wires.wait()
+    wires.wait(world.until_next_step_ms())
+    world.play()
     world.listen()

@@ -25,8 +25,8 @@ def pty_has_bytes():
     return bool(_pty_poll.poll(0))
 
 
-def wait():
-    _both_poll.poll(_WAIT_MS)
+def wait(limit_ms):
+    _both_poll.poll(max(0, min(_WAIT_MS, limit_ms)))
 
 
 def control_bytes():

@@ -1,7 +1,8 @@
 # The world around the simulated board: what its inputs see, and what its outputs did to it.
 #
 # The control line takes one JSON object per line: {"set": {...}}, {"stuck": {...}}, {"get": true},
-# {"freeze_ms": n}, {"stop": true}. The record gets one for every change of a driven pin.
+# {"bounce": {...}}, {"freeze_ms": n}, {"stop": true}. The record gets one for every change of a
+# driven pin.
 
 import gc
 import json
@@ -13,6 +14,9 @@ import wires
 
 SUPPLY_V = board.SUPPLY_MV / 1000
 _PULLED_OUT = 3
+# A pressed button closes and opens so often, a millisecond or two apart, before it stays
+_BOUNCES = 6
+_FAR_MS = 1_000
 _BY_PIN = {row["pin"]: row for row in board.PINS}
 _BY_NAME = {row["name"]: row for row in board.PINS}
 
@@ -40,6 +44,9 @@ class _World:
         # Driven levels by pin, and pins whose level cannot be changed by driving
         self.driven = {}
         self.stuck = {}
+        # What to run when the level of a pin changes, and the level it had
+        self.interrupts = {}
+        self.levels = {}
         self.boot_count = 1
         self.began_ms = time.ticks_ms()
         self.watchdog_ms = 0
@@ -101,6 +108,28 @@ def record_pin(pin, level):
     _record({"event": "pin", "name": row["name"], "pin": pin, "level": level, "value": value})
 
 
+def interrupt(pin, handler):
+    # As an edge would: `handler` runs in the middle of whatever the firmware does
+    if handler is None:
+        _world.interrupts.pop(pin, None)
+    else:
+        _world.interrupts[pin] = handler
+        _world.levels[pin] = _input_level(pin)
+
+
+def play():
+    # Every step of the script that is due
+    passed_s = _passed_s()
+    while _world.script and _world.script[0]["at_s"] <= passed_s:
+        _set(_world.script.pop(0)["set"])
+
+
+def until_next_step_ms():
+    if not _world.script:
+        return _FAR_MS
+    return int((_world.script[0]["at_s"] - _passed_s()) * 1000) + 1
+
+
 def watch(timeout_ms):
     _world.watchdog_ms = timeout_ms
     _world.fed_ms = time.ticks_ms()
@@ -116,9 +145,7 @@ def feed():
     if not _world.ready:
         _world.ready = True
         wires.reply(json.dumps({"ready": True}))
-    passed_s = time.ticks_diff(now_ms, _world.began_ms) / 1000
-    while _world.script and _world.script[0]["at_s"] <= passed_s:
-        _set(_world.script.pop(0)["set"])
+    play()
     listen()
     if _world.stopping and _all_safe():
         _record({"event": "stop"})
@@ -146,6 +173,8 @@ def _obey(order):
         _set(order["set"])
     if "stuck" in order:
         _stick(order["stuck"])
+    if "bounce" in order:
+        _bounce(order["bounce"])
     if "freeze_ms" in order:
         time.sleep_ms(order["freeze_ms"])
     if "stop" in order:
@@ -157,6 +186,33 @@ def _obey(order):
 
 def _set(values):
     _world.quantities.update(_quantities(values))
+    for pin, handler in _world.interrupts.items():
+        level_now = _input_level(pin)
+        if level_now != _world.levels[pin]:
+            _world.levels[pin] = level_now
+            handler()
+
+
+def _bounce(values):
+    # What a contact does: back and forth, and then the value
+    at_s = _passed_s()
+    for step in range(_BOUNCES + 1):
+        for name, value in values.items():
+            shown = value if step % 2 == 0 else 1 - value
+            _world.script.append({"at_s": at_s, "set": {name: shown}})
+        at_s += 0.001 + 0.001 * (step % 2)
+    _world.script.sort(key=lambda step: step["at_s"])
+
+
+def _passed_s():
+    return time.ticks_diff(time.ticks_ms(), _world.began_ms) / 1000
+
+
+def _input_level(pin):
+    row = _BY_PIN[pin]
+    quantity = _world.quantities.get(row["name"])
+    value = 1 if quantity and quantity.now() else 0
+    return value ^ (1 if row.get("active_low", False) else 0)
 
 
 def _quantities(values):
