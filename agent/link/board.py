@@ -16,6 +16,7 @@ from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, Wrong
 from agent.link import frame as wire
 from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
 from agent.link.connection import Connection
+from agent.link.counters import Counters
 from agent.link.discovery import Ports, SerialPorts
 from agent.link.fetch import fetch_manifest
 from agent.link.leases import Leases, renewal_interval_s
@@ -23,7 +24,7 @@ from agent.link.manifest import Manifest, Method, read_manifest
 from agent.link.manifest_cache import ManifestCache
 from agent.link.packing import BadAnswer, pack, pin_bits, unpack
 from agent.link.reconnect import POLL_S, BackOff
-from agent.link.session import Counters, Request
+from agent.link.session import Request
 from agent.link.settings import BoardSettings
 
 # The slowest method of a board (a 1-Wire conversion) takes 0.75 s; a person waits this long
@@ -161,7 +162,7 @@ class SerialBoard:
         raw = await asyncio.to_thread(self._cache.get, greeting.manifest_hash)
         if raw is None:
             raw = await fetch_manifest(connection, greeting.manifest_hash)
-        live = _Live(connection, read_manifest(raw), Leases())
+        live = _Live(connection, read_manifest(raw), Leases(connection.keep_alive))
         self._learn(live.manifest)
         self._live = live
         self._back_off.reset()

@@ -75,6 +75,11 @@ class Connection:
             raise LinkLost(self.session.reason)
         return self.session.greeting
 
+    def keep_alive(self, is_holding: bool) -> None:  # noqa: FBT001 - a listener of the leases
+        """Whether the board has to hear from us all the time, because outputs hang on it."""
+        self.session.is_holding = is_holding
+        self._turn()
+
     async def lost(self) -> str:
         """Wait for the end of the session; the sentence that says why."""
         await self._over.wait()

@@ -4,6 +4,7 @@ Only what was switched on in this session is ever renewed: a lease that ended st
 """
 
 import asyncio
+from collections.abc import Callable
 
 from agent.link.manifest import Manifest
 
@@ -14,10 +15,15 @@ MIN_LEASE_MS = 200
 
 
 class Leases:
-    """The outputs held in one session."""
+    """The outputs held in one session.
 
-    def __init__(self) -> None:
+    Args:
+        on_change: is told whether any is held.
+    """
+
+    def __init__(self, on_change: Callable[[bool], None] = lambda _: None) -> None:
         self.held = 0
+        self._on_change = on_change
         self._is_held = asyncio.Event()
 
     def hold(self, bits: int) -> None:
@@ -42,6 +48,7 @@ class Leases:
             self._is_held.set()
         else:
             self._is_held.clear()
+        self._on_change(bool(held))
 
 
 def renewal_interval_s(manifest: Manifest, lease_ms: int) -> float:

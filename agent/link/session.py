@@ -9,6 +9,7 @@ import struct
 from dataclasses import dataclass
 
 from agent.link import frame as wire
+from agent.link.counters import Counters
 from agent.link.frame import Decoder, Encoder, Frame
 from agent.link.greeting import (
     MAX_PROTOCOL,
@@ -26,6 +27,9 @@ HELLO_INTERVAL_S = 0.25
 HELLO_TRIES = 5
 # When nothing was heard for this long the board is asked; below its dead-man of 0.5 s
 PING_INTERVAL_S = 0.3
+# While an output is held the board hears something this often: its dead-man of 500 ms forgives
+# three that are lost
+KEEP_ALIVE_S = 0.12
 # Unanswered in a row: with the interval before the first, silence is noticed after 1.5 s
 MAX_UNANSWERED_PINGS = 4
 # Erasing the largest sector of an F4 takes 4 s; a board that claims more is not believed
@@ -73,20 +77,6 @@ class Answer:
     payload: bytes
 
 
-@dataclass(slots=True)
-class Counters:
-    """What a session has been through."""
-
-    frames_sent: int = 0
-    frames_received: int = 0
-    frames_dropped: int = 0
-    frames_resent: int = 0
-    frames_repeated: int = 0
-    frames_missed: int = 0
-    frames_ignored: int = 0
-    answers_late: int = 0
-
-
 class Session:
     """The agent's end of a session.
 
@@ -101,6 +91,8 @@ class Session:
         self.reason = ""
         self.greeting: Greeting | None = None
         self.counters = Counters()
+        # Whether an output is away from its safe value because of this session
+        self.is_holding = False
         self._nonce = nonce
         self._path = path
         self._encoder = Encoder(nonce)
@@ -116,6 +108,8 @@ class Session:
         # HELLO while greeting, PING once open: how many went unanswered, and when the next is due
         self._unanswered = 0
         self._probe_at_s = started_at_s
+        self._sent_at_s = started_at_s
+        self._pinged_at_s, self._pinged_ms = started_at_s, -1
 
     @property
     def is_over(self) -> bool:
@@ -139,6 +133,7 @@ class Session:
             if not self.is_over:
                 self._on_frame(frame, now_s)
         self.counters.frames_dropped = self._decoder.dropped
+        self.counters.crc_errors = self._decoder.crc_errors
 
     def tick(self, now_s: float) -> None:
         """Do what is due: greet, ask, send, send again, acknowledge, give up."""
@@ -147,6 +142,9 @@ class Session:
         elif self.state is SessionState.OPEN and now_s >= self._busy_until_s:
             self._probe(now_s)
             self._send(now_s)
+            self._keep_alive(now_s)
+        if self._output:
+            self._sent_at_s = now_s
 
     def take_output(self) -> bytes:
         """What is to be written to the port now."""
@@ -166,7 +164,12 @@ class Session:
             return None
         if self._sending.is_waiting:
             return self._busy_until_s
-        due = (self._probe_at_s, self._sending.due_at_s, self._acknowledge_at_s)
+        due = (
+            self._probe_at_s,
+            self._sending.due_at_s,
+            self._acknowledge_at_s,
+            self._sent_at_s + KEEP_ALIVE_S if self._keeps_alive else None,
+        )
         return max(self._busy_until_s, min(at_s for at_s in due if at_s is not None))
 
     def end(self, reason: str) -> None:
@@ -193,7 +196,21 @@ class Session:
             return
         self._unanswered += 1
         self._probe_at_s = now_s + PING_INTERVAL_S
-        self._emit(wire.PING, payload=struct.pack(wire.PING_FORMAT, _clock_ms(now_s)))
+        self._ping(now_s)
+
+    @property
+    def _keeps_alive(self) -> bool:
+        return self.is_holding and self.state is SessionState.OPEN
+
+    def _keep_alive(self, now_s: float) -> None:
+        """Last of all, since whatever else was sent serves as well."""
+        is_late = now_s >= self._sent_at_s + KEEP_ALIVE_S
+        if self._keeps_alive and is_late and not self._output:
+            self._ping(now_s)
+
+    def _ping(self, now_s: float) -> None:
+        self._pinged_at_s, self._pinged_ms = now_s, _clock_ms(now_s)
+        self._emit(wire.PING, payload=struct.pack(wire.PING_FORMAT, self._pinged_ms))
 
     def _send(self, now_s: float) -> None:
         self._resend(self._sending.resend_due(now_s))
@@ -215,7 +232,9 @@ class Session:
         self.counters.frames_received += 1
         self._heard(now_s)
         self._sending.credit_bytes = frame.credit * wire.CREDIT_UNIT_BYTES
-        self._sending.acknowledge(frame.ack, now_s)
+        round_trip_s = self._sending.acknowledge(frame.ack, now_s)
+        if round_trip_s is not None:
+            self.counters.round_trips.add(round_trip_s)
         if frame.kind not in _SEQUENCED or self._is_new(frame, now_s):
             self._react(frame, now_s)
 
@@ -229,7 +248,9 @@ class Session:
                 self._on_ping(frame.payload, now_s)
             case wire.BUSY:
                 self._on_busy(frame.payload, now_s)
-            case wire.ACK | wire.PONG | wire.EVENT:
+            case wire.PONG:
+                self._on_pong(frame.payload, now_s)
+            case wire.ACK | wire.EVENT:
                 # The header was all of it, or nobody has subscribed
                 pass
             case _:
@@ -270,6 +291,13 @@ class Session:
             (asked_ms,) = struct.unpack_from(wire.PING_FORMAT, payload)
             answer = struct.pack(wire.PONG_FORMAT, asked_ms, _clock_ms(now_s))
             self._emit(wire.PONG, payload=answer)
+
+    def _on_pong(self, payload: bytes, now_s: float) -> None:
+        if len(payload) >= struct.calcsize(wire.PING_FORMAT):
+            (asked_ms,) = struct.unpack_from(wire.PING_FORMAT, payload)
+            # Only the last one: milliseconds on the wire are too coarse to tell the time by
+            if asked_ms == self._pinged_ms:
+                self.counters.round_trips.add(now_s - self._pinged_at_s)
 
     def _on_busy(self, payload: bytes, now_s: float) -> None:
         if len(payload) >= struct.calcsize(wire.BUSY_FORMAT):

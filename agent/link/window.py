@@ -86,19 +86,25 @@ class SendWindow:
         self._on_way.append(frame)
         return _sent(frame, now_s)
 
-    def acknowledge(self, ack: int, now_s: float) -> None:
-        """Forget every frame before `ack`; an `ack` of something never sent is ignored."""
+    def acknowledge(self, ack: int, now_s: float) -> float | None:
+        """Forget every frame before `ack`, and tell the round trip where that is certain.
+
+        An `ack` of something never sent is ignored.
+        """
         if not self._on_way:
-            return
+            return None
         count = (ack - self._on_way[0].sequence) % _SEQUENCES
         if not 0 < count <= len(self._on_way):
-            return
+            return None
         self._fruitless = 0
         for _ in range(count):
             frame = self._on_way.popleft()
         # Karn: of a frame that was sent twice nobody knows which one was acknowledged
-        if frame.tries == 1:
-            self.timer.sample(now_s - frame.sent_at_s)
+        if frame.tries > 1:
+            return None
+        round_trip_s = now_s - frame.sent_at_s
+        self.timer.sample(round_trip_s)
+        return round_trip_s
 
     def resend_missing(self, now_s: float) -> list[Outgoing]:
         """After a NAK: everything on its way again, unless that has just happened."""

@@ -1,10 +1,13 @@
 """A small agent that switches the led on and then only lives: `python -m ... PORT FOLDER`.
 
-It says "on" when the board has confirmed it. Made to be killed or stopped.
+It says "on" when the board has confirmed it. Made to be killed or stopped, or by SIGUSR1 to be
+blocked, as a fault of some part would.
 """
 
 import asyncio
+import signal
 import sys
+import time
 from pathlib import Path
 
 import uvloop
@@ -13,6 +16,8 @@ from agent.clock import SystemClock
 from agent.errors import LinkLost
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+
+BLOCKED_S = 5.0
 
 
 async def keep_on(port: str, folder: str) -> None:
@@ -24,6 +29,7 @@ async def keep_on(port: str, folder: str) -> None:
             break
         except LinkLost:
             await asyncio.sleep(0.02)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, time.sleep, BLOCKED_S)
     sys.stdout.write("on\n")
     sys.stdout.flush()
     await running

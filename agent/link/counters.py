@@ -1,0 +1,41 @@
+"""What a session has been through, in numbers for a person and for a test."""
+
+from collections import deque
+from dataclasses import dataclass, field
+
+# Enough for a 99th percentile that is not a single bad moment, and minutes of pings
+KEPT_ROUND_TRIPS = 512
+
+
+class RoundTrips:
+    """The latest times from a frame to the proof that it has arrived."""
+
+    def __init__(self) -> None:
+        self._kept_s: deque[float] = deque(maxlen=KEPT_ROUND_TRIPS)
+
+    def add(self, round_trip_s: float) -> None:
+        self._kept_s.append(round_trip_s)
+
+    def percentile_ms(self, share: float) -> float | None:
+        """The time that this share of the round trips stayed within; None without any."""
+        if not self._kept_s:
+            return None
+        ordered = sorted(self._kept_s)
+        at = min(len(ordered) - 1, int(share * len(ordered)))
+        return round(ordered[at] * 1000, 3)
+
+
+@dataclass(slots=True)
+class Counters:
+    """Numbers of one session; they only grow."""
+
+    frames_sent: int = 0
+    frames_received: int = 0
+    frames_dropped: int = 0
+    crc_errors: int = 0
+    frames_resent: int = 0
+    frames_repeated: int = 0
+    frames_missed: int = 0
+    frames_ignored: int = 0
+    answers_late: int = 0
+    round_trips: RoundTrips = field(default_factory=RoundTrips)

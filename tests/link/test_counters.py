@@ -1,0 +1,41 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.link.counters import KEPT_ROUND_TRIPS, Counters, RoundTrips
+
+
+def test_nothing_was_measured_yet() -> None:
+    assert RoundTrips().percentile_ms(0.5) is None
+
+
+def test_percentiles_are_times_that_were_measured() -> None:
+    trips = RoundTrips()
+    for number in range(1, 101):
+        trips.add(number / 1000)
+    assert trips.percentile_ms(0.5) == 51
+    assert trips.percentile_ms(0.99) == 100
+
+
+@given(st.lists(st.floats(0, 10), min_size=1), st.floats(0, 1))
+def test_a_percentile_lies_between_the_shortest_and_the_longest(
+    times_s: list[float], share: float
+) -> None:
+    trips = RoundTrips()
+    for time_s in times_s:
+        trips.add(time_s)
+    found_ms = trips.percentile_ms(share)
+    assert found_ms is not None
+    assert min(times_s) * 1000 - 1 <= found_ms <= max(times_s) * 1000 + 1
+
+
+def test_only_the_latest_are_kept() -> None:
+    trips = RoundTrips()
+    for time_s in [1.0, *[0.001] * KEPT_ROUND_TRIPS]:
+        trips.add(time_s)
+    assert trips.percentile_ms(1.0) == pytest.approx(1)
+
+
+def test_every_session_has_its_own() -> None:
+    Counters().round_trips.add(1.0)
+    assert Counters().round_trips.percentile_ms(0.5) is None
