@@ -1,0 +1,185 @@
+"""Random and mutated frames against the real firmware, and the record as the judge.
+
+In every session a lamp is switched on first: a fault of the firmware would make it safe. Whatever
+else changes must be a pin and a value that a sound request of that session asked for.
+"""
+
+import json
+import random
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from agent.link import frame as codec
+from firmware.host.wire import Silence, Wire
+from scripts.lib.fuzz.frames import GPIO_WRITE, SPOILED, Forge
+from tests.fakes.board_sim import BoardSim
+
+LAMP, TARGETS = "led", ("pump", "relay")
+_SESSION_FRAMES = 250
+# Of ten sessions one is also stopped and greeted anew in its middle
+_STOPPED_SHARE = 0.1
+_WRITE_SHARE = 0.01
+_CHUNK_BYTES = 1_024
+_DRAIN_LIMIT_S = 5.0
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a campaign saw; everything in the second group should be 0."""
+
+    frames: int = 0
+    sessions: int = 0
+    # By the board's own count: sound frames of the session, and pieces that were none
+    accepted: int = 0
+    dropped: int = 0
+    # Sound requests that switch a pin, how many of them the board ran, and changes of a pin
+    writes_sent: int = 0
+    writes_ran: int = 0
+    changes: int = 0
+
+    unintended: int = 0
+    faults: int = 0
+    silences: int = 0
+    late: int = 0
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.unintended or self.faults or self.silences)
+
+    def add(self, other: "Findings") -> None:
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+
+
+def campaign(board: BoardSim, frames: int, seed: int, told: Callable[[int], None]) -> Findings:
+    """That many frames for one board; `told` hears how many have gone."""
+    found = Findings()
+    with Wire(str(board.port)) as wire:
+        wire.greet()
+        heard, dropped = wire.status()[3:5]
+        ran = _writes(board)
+        fuzzer = _Fuzzer(board, wire, random.Random(seed), found)  # noqa: S311 - repeatable
+        while found.frames < frames and not found.silences:
+            try:
+                fuzzer.session(min(_SESSION_FRAMES, frames - found.frames))
+            except (Silence, OSError):
+                found.silences += 1
+            told(found.frames)
+        if not found.silences:
+            wire.greet()
+            now_heard, now_dropped = wire.status()[3:5]
+            found.accepted, found.dropped = now_heard - heard, now_dropped - dropped
+            # Each session has one of its own, which switches the lamp on
+            found.writes_ran = _writes(board) - ran - found.sessions
+            found.unintended += max(0, found.writes_ran - found.writes_sent)
+    return found
+
+
+def _writes(board: BoardSim) -> int:
+    runs: dict[str, int] = board.order({"get": True})["runs"]
+    return runs.get(str(GPIO_WRITE), 0)
+
+
+class _Fuzzer:
+    """One board, session after session."""
+
+    def __init__(self, board: BoardSim, wire: Wire, chance: random.Random, found: Findings) -> None:
+        manifest = json.loads(wire.manifest())
+        moving = [one["id"] for one in manifest["methods"] if one["safety"] != "read"]
+        self._pins = {pin["name"]: bytes([pin["index"]]) for pin in manifest["pins"]}
+        self._forge = Forge(chance, frozenset(moving))
+        self._chance = chance
+        self._wire = wire
+        self._found = found
+        self._tail = Tail(board.port.with_name("board.jsonl"))
+
+    def session(self, frames: int) -> None:
+        """Greet, switch the lamp on, shout, and look at what the world saw."""
+        self._wire.greet()
+        self._safe_again()
+        if self._wire.call(GPIO_WRITE, self._pins[LAMP] + b"\1") != b"\1":
+            self._found.faults += 1
+        target = self._chance.choice(TARGETS)
+        self._forge.begin(self._wire.nonce, self._pins[target])
+        is_stopped = self._chance.random() < _STOPPED_SHARE
+        asked = {(LAMP, 1)}
+        self._shout(b"".join(self._frames(frames, target, asked, is_stopped=is_stopped)))
+        if is_stopped:
+            asked |= {(name, 0) for name in self._pins}
+            self._wire.greet()
+        else:
+            self._drain()
+        self._judge(asked, is_stopped=is_stopped)
+        self._found.frames += frames
+        self._found.sessions += 1
+
+    def _frames(
+        self, count: int, target: str, asked: set[tuple[str, int]], *, is_stopped: bool
+    ) -> Iterator[bytes]:
+        chance, forge = self._chance, self._forge
+        sequence = self._wire.sequence
+        for number in range(count):
+            if chance.random() < _WRITE_SHARE:
+                value = chance.randrange(2)
+                asked.add((target, value))
+                self._found.writes_sent += 1
+                yield forge.write(self._pins[target], value, sequence & 0xFF, 1_000 + number)
+                sequence += 1
+            elif is_stopped and chance.random() < _WRITE_SHARE:
+                yield forge.stopping()
+            else:
+                yield chance.choice(SPOILED)(forge)
+
+    def _shout(self, data: bytes) -> None:
+        port = self._wire.port
+        for start in range(0, len(data), _CHUNK_BYTES):
+            self._wire.write(data[start : start + _CHUNK_BYTES])
+            port.read(port.in_waiting)
+
+    def _drain(self) -> None:
+        """Until the board has read everything: it answers the question that came last."""
+        number = self._chance.randrange(2**32)
+        self._wire.write(b"\0" + self._forge.ping(number))
+        for frame in self._wire.frames(_DRAIN_LIMIT_S):
+            if frame.kind == codec.PONG and struct.unpack_from("<I", frame.payload)[0] == number:
+                return
+        raise Silence("the board does not answer after a session of noise")
+
+    def _safe_again(self) -> None:
+        """A greeting may make outputs safe, and nothing else."""
+        self._found.unintended += sum(event["value"] for event in self._pin_events())
+
+    def _judge(self, asked: set[tuple[str, int]], *, is_stopped: bool) -> None:
+        for event in self._pin_events():
+            change = (event["name"], event["value"])
+            if change not in asked:
+                # Only a fault makes the lamp safe in the middle of a session
+                self._found.faults += change == (LAMP, 0)
+                self._found.unintended += change != (LAMP, 0)
+            elif change[0] != LAMP and not is_stopped:
+                self._found.changes += 1
+
+    def _pin_events(self) -> list[dict[str, Any]]:
+        events = self._tail.read()
+        self._found.late += sum(event["event"] == "watchdog" for event in events)
+        return [event for event in events if event["event"] == "pin"]
+
+
+class Tail:
+    """What a record has got since it was last read."""
+
+    def __init__(self, record: Path) -> None:
+        self._record = record
+        self._offset = 0
+        self.read()
+
+    def read(self) -> list[dict[str, Any]]:
+        with self._record.open("rb") as file:
+            file.seek(self._offset)
+            lines = file.read().splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith(b"\n")]
+        self._offset += sum(map(len, whole))
+        return [json.loads(line) for line in whole]
