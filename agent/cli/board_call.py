@@ -12,7 +12,7 @@ from agent.cli.board_info import usage
 from agent.cli.output import say, say_json
 from agent.errors import BadArguments, LinkLost
 from agent.link.base import Board, BoardState, Value
-from agent.link.manifest import Field, Manifest, Method
+from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method
 from agent.link.packing import is_whole
 
 # How often a held output is looked after; the lease itself is renewed by the board object
@@ -25,8 +25,8 @@ async def run(board: Board, arguments: Namespace) -> int:
     typed = typed_arguments(manifest, method, arguments.arguments)
     result = await board.call(method.name, typed)
     if arguments.json:
-        units = [field.unit for field in method.result if field.unit]
-        say_json({**result, "unit": units[0]} if len(units) == 1 else result)
+        unit = method.result[0].unit if len(method.result) == 1 else ""
+        say_json({**result, "unit": unit} if unit else result)
     else:
         say("\n".join(_lines(method, result)) or "done")
     if method.lease:
@@ -75,6 +75,8 @@ def _typed(manifest: Manifest, field: Field, text: str) -> Value:
         if text not in field.choices:
             choices = ", ".join(field.choices)
             raise BadArguments(f"{field.name} is one of {choices}, not {text}")
+        return text
+    if field.format == BYTES_FORMAT:
         return text
     try:
         number = int(text) if is_whole(field) else float(text)

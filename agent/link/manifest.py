@@ -45,6 +45,10 @@ INTEGER_RANGES = {
     "Q": (0, 2**64 - 1),
 }
 FLOAT_FORMATS = frozenset("fd")
+# Not a code of one value: u8 length, then so many bytes
+BYTES_FORMAT = "s"
+# With its length and the rest of a call it must fit one frame
+MAX_BYTES = 200
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _SAFETY_CLASSES = frozenset({"read", "actuate", "hazard"})
@@ -53,7 +57,10 @@ _log = logging.getLogger(__name__)
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One argument or one part of a result; `format` is a `struct` code of one value."""
+    """One argument or one part of a result.
+
+    `format` is a `struct` code of one value, or `s` for bytes, of which `maximum` says how many.
+    """
 
     name: str
     format: str
@@ -66,6 +73,10 @@ class Field(msgspec.Struct, frozen=True):
     unit: str = ""
     # Value on the wire times scale is the value in the unit
     scale: float = 1.0
+    # Bytes are shown as text, with escapes for what cannot be printed; otherwise in hex
+    text: bool = False
+    # The last fields of a result may be left out by a device that does not measure them
+    optional: bool = False
 
 
 class Method(msgspec.Struct, frozen=True):
@@ -207,7 +218,7 @@ def _clean_fields(fields: tuple[Field, ...]) -> tuple[Field, ...]:
 
 def _clean_field(field: Field) -> Field:
     _require_name(field.name)
-    if field.format not in INTEGER_RANGES and field.format not in FLOAT_FORMATS:
+    if field.format not in {*INTEGER_RANGES, *FLOAT_FORMATS, BYTES_FORMAT}:
         raise _Unfit(f"field {field.name} has an unknown format")
     if (field.pins or field.choices) and field.format not in INTEGER_RANGES:
         raise _Unfit(f"field {field.name} counts in fractions")

@@ -9,8 +9,17 @@ import struct
 from collections.abc import Mapping
 
 from agent.errors import CallRefused
+from agent.link import octets
 from agent.link.base import Value
-from agent.link.manifest import FLOAT_FORMATS, INTEGER_RANGES, Field, Manifest, Method, Pin
+from agent.link.manifest import (
+    BYTES_FORMAT,
+    FLOAT_FORMATS,
+    INTEGER_RANGES,
+    Field,
+    Manifest,
+    Method,
+    Pin,
+)
 
 # Digits that survive a 32-bit float; more would be noise
 _FLOAT_DIGITS = 7
@@ -54,15 +63,17 @@ def unpack(manifest: Manifest, method: Method, payload: bytes) -> dict[str, Valu
     Raises:
         BadAnswer: it is too short, or a value means nothing.
     """
-    layout = "<" + "".join(field.format for field in method.result)
-    try:
-        numbers = struct.unpack_from(layout, payload)
-    except struct.error as err:
-        raise BadAnswer(f"the answer to {method.name} is too short") from err
-    return {
-        field.name: _value_of(manifest, field, number)
-        for field, number in zip(method.result, numbers, strict=True)
-    }
+    values: dict[str, Value] = {}
+    at = 0
+    for field in method.result:
+        if field.optional and at == len(payload):
+            break
+        try:
+            values[field.name], size = _unpack_field(manifest, field, payload[at:])
+        except (struct.error, octets.CutOff) as err:
+            raise BadAnswer(f"the answer to {method.name} is too short") from err
+        at += size
+    return values
 
 
 def pin_bits(manifest: Manifest, method: Method, arguments: Mapping[str, Value]) -> int:
@@ -74,11 +85,22 @@ def pin_bits(manifest: Manifest, method: Method, arguments: Mapping[str, Value])
 def _pack_field(manifest: Manifest, field: Field, arguments: Mapping[str, Value]) -> bytes:
     if field.name not in arguments:
         raise CallRefused("bad_request", f"{field.name} is missing")
+    if field.format == BYTES_FORMAT:
+        return octets.pack(field, arguments[field.name])
     number = _number_of(manifest, field, arguments[field.name])
     try:
         return struct.pack("<" + field.format, number)
     except (struct.error, OverflowError) as err:
         raise CallRefused("out_of_range", f"{field.name} is out of range") from err
+
+
+def _unpack_field(manifest: Manifest, field: Field, payload: bytes) -> tuple[Value, int]:
+    """The value at the beginning of the payload, and how many bytes it takes."""
+    if field.format == BYTES_FORMAT:
+        return octets.unpack(field, payload)
+    layout = "<" + field.format
+    (number,) = struct.unpack_from(layout, payload)
+    return _value_of(manifest, field, number), struct.calcsize(layout)
 
 
 def _number_of(manifest: Manifest, field: Field, value: Value) -> int | float:

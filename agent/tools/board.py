@@ -3,6 +3,7 @@
 A tool shows names, ranges and units as the board gives them and never an exception.
 """
 
+import asyncio
 import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
@@ -11,7 +12,8 @@ import msgspec
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import Board, Value
-from agent.link.manifest import Field, Manifest, Method, Pin
+from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method, Pin
+from agent.link.octets import limit_of
 from agent.link.packing import is_whole, range_of
 from agent.messages import Effect, ToolResult
 from agent.tools.base import (
@@ -26,6 +28,9 @@ from agent.tools.base import (
 _EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
 # Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
 _EXACT_IN_JSON = 2**53
+# A sensor that was just connected has its first value after 2.2 s, a bus is scanned in 0.1 s
+BUSY_PAUSE_S = 0.4
+BUSY_TRIES = 8
 # What people and models say for the two values of a switch
 _SWITCH_WORDS = {"on": ("true", "1", "high"), "off": ("false", "0", "low")}
 
@@ -89,6 +94,7 @@ class BoardTool(Tool[Arguments]):
         self.arguments_type = _arguments_type(manifest, method)
         self._board = board
         self._method = method
+        self._is_measurement = method.safety == "read" and method.idempotent
         self._synonyms = {field.name: _synonyms(manifest, field) for field in method.arguments}
 
     def parse(self, arguments_json: str) -> Arguments:
@@ -97,7 +103,7 @@ class BoardTool(Tool[Arguments]):
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         values: dict[str, Value] = msgspec.structs.asdict(arguments)
         try:
-            result = await self._board.call(self._method.name, values)
+            result = await self._call(values)
         except LinkLost as err:
             return ToolResult(success=False, text=f"the board is not connected ({err})")
         except OutcomeUnknown as err:
@@ -111,15 +117,28 @@ class BoardTool(Tool[Arguments]):
             return ToolResult(success=False, text=f"the board refused: {reason}")
         return ToolResult(success=True, text=_json(self._answer(values, result)))
 
+    async def _call(self, values: Mapping[str, Value]) -> dict[str, Value]:
+        """What the board answers; a measurement that is not ready yet is waited for."""
+        for _ in range(BUSY_TRIES - 1):
+            try:
+                return await self._board.call(self._method.name, values)
+            except CallRefused as err:
+                if err.code != "busy" or not self._is_measurement:
+                    raise
+            await asyncio.sleep(BUSY_PAUSE_S)
+        return await self._board.call(self._method.name, values)
+
     def _answer(
         self, values: Mapping[str, Value], result: Mapping[str, Value]
     ) -> dict[str, object]:
         """Which pin it is about, what came back, and in which unit."""
         pins = {field.name: values[field.name] for field in self._method.arguments if field.pins}
-        units = {field.name: field.unit for field in self._method.result if field.unit}
+        fields = self._method.result
+        shown = [field for field in fields if field.name in result or not field.optional]
+        units = {field.name: field.unit for field in shown if field.unit}
         answer: dict[str, object] = {**pins, **result}
-        if len(units) == 1:
-            answer["unit"] = next(iter(units.values()))
+        if len(shown) == 1 and units:
+            answer["unit"] = shown[0].unit
         elif units:
             answer["units"] = units
         return answer
@@ -160,7 +179,19 @@ def _type_of(manifest: Manifest, field: Field) -> Any:
         return Annotated[names, msgspec.Meta(description=known)] if known else names
     if field.choices:
         return Literal[field.choices]
+    if field.format == BYTES_FORMAT:
+        return _bytes_type(field)
     return _number_type(field)
+
+
+def _bytes_type(field: Field) -> Any:
+    how = r"text, with \n \r \xNN" if field.text else "in hex, such as 1f a0"
+    most = limit_of(field)
+    # An escape of a byte has four characters at most
+    limits = msgspec.Meta(
+        min_length=1, max_length=4 * most + 2, description=f"at most {most} bytes, {how}"
+    )
+    return Annotated[str, limits]
 
 
 def _number_type(field: Field) -> Any:

@@ -154,3 +154,26 @@ def test_any_answer_is_understood_or_refused(payload: bytes) -> None:
     except BadAnswer:
         return
     assert list(values) == ["f0", "f1", "f2"]
+
+
+def test_a_field_that_a_device_lacks_may_be_left_out_at_the_end() -> None:
+    fields = (Field("warm", "B"), Field("wet", "H", optional=True))
+    climate = Method(16, "climate", "", result=fields)
+    assert unpack(BOARD, climate, b"\x07") == {"warm": 7}
+    assert unpack(BOARD, climate, b"\x07\x02\x00") == {"warm": 7, "wet": 2}
+    with pytest.raises(BadAnswer, match="too short"):
+        unpack(BOARD, climate, b"\x07\x02")
+
+
+def test_bytes_stand_among_numbers() -> None:
+    arguments = (Field("a", "B"), Field("data", "s", maximum=3), Field("b", "B"))
+    both = Method(16, "both", "", arguments=arguments, result=arguments)
+    packed = pack(BOARD, both, {"a": 1, "data": "ff 00", "b": 2})
+    assert packed == b"\x01\x02\xff\x00\x02"
+    assert unpack(BOARD, both, packed) == {"a": 1, "data": "ff 00", "b": 2}
+
+
+@pytest.mark.parametrize("cut", range(4))
+def test_bytes_that_are_cut_off_are_an_answer_that_is_too_short(cut: int) -> None:
+    with pytest.raises(BadAnswer, match="too short"):
+        unpack(BOARD, giving(format="s"), b"\x03abc"[:cut])

@@ -12,6 +12,7 @@ from agent.messages import Effect, Provenance, ToolResult
 from agent.tools.base import MAX_ARGUMENTS_BYTES, AnyTool, ToolContext
 from agent.tools.board import BoardTools
 from tests.fakes.board import MANIFEST_JSON, FakeBoard
+from tests.fakes.virtual_time import in_virtual_time
 
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 
@@ -78,6 +79,15 @@ def test_the_schema_names_pins_and_choices() -> None:
             {"type": "number", "minimum": 0.0, "maximum": 127.5, "description": "in %"},
         ),
         (Field("value", "f"), {"type": "number"}),
+        (
+            Field("value", "s", maximum=8),
+            {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": 34,
+                "description": "at most 8 bytes, in hex, such as 1f a0",
+            },
+        ),
         (Field("value", "Q"), {"type": "integer", "minimum": 0}),
         (Field("value", "q"), {"type": "integer"}),
     ],
@@ -143,6 +153,46 @@ async def test_several_units_are_told_by_name() -> None:
     board.learn(Manifest(1, "t", (Method(16, "mcu_temperature", "", result=result),)))
     answer = json.loads((await use(board, "board_mcu_temperature")).text)
     assert answer == {"value": 24.5, "units": {"value": "V", "current": "A"}}
+
+
+async def test_what_a_device_does_not_measure_has_no_unit_either() -> None:
+    board = FakeBoard()
+    result = (Field("value", "f", unit="°C"), Field("pressure", "f", unit="hPa", optional=True))
+    board.learn(Manifest(1, "t", (Method(16, "mcu_temperature", "", result=result),)))
+    assert (await use(board, "board_mcu_temperature")).text == '{"value":24.5,"unit":"°C"}'
+
+
+class WarmingUpBoard(FakeBoard):
+    """Its sensor has nothing to say for a while."""
+
+    refusals = 3
+
+    async def call(self, method: str, arguments: Any) -> Any:
+        if self.refusals:
+            self.refusals -= 1
+            raise CallRefused("busy", "the first measurement is under way")
+        return await super().call(method, arguments)
+
+
+@in_virtual_time
+async def test_a_measurement_that_is_not_ready_is_waited_for() -> None:
+    assert (await use(WarmingUpBoard(), "board_mcu_temperature")).success
+
+
+@in_virtual_time
+async def test_what_stays_busy_is_told() -> None:
+    board = WarmingUpBoard()
+    board.refusals = 99
+    result = await use(board, "board_mcu_temperature")
+    assert result.text == "the board refused: the first measurement is under way"
+
+
+@in_virtual_time
+async def test_an_output_that_must_rest_is_not_tried_again() -> None:
+    board = WarmingUpBoard()
+    result = await use(board, "board_gpio_write", '{"pin": "led", "value": "on"}')
+    assert not result.success
+    assert board.refusals == 2
 
 
 @pytest.mark.parametrize(
