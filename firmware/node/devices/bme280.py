@@ -42,7 +42,7 @@ class Bme280:
         self._result = None
         self._measured_ms = ticks_ms()
 
-    def sample(self, part):
+    def value(self, part=0):
         return self._measured()[part] if part < 3 else None
 
     def handlers(self):

@@ -34,7 +34,7 @@ class Counter:
         self._pin = machine.Pin(entry["pin"], machine.Pin.IN, _PULLS[entry.get("pull", "")])
         self._pin.irq(self._pulse, edge, hard=True)
 
-    def sample(self, part):
+    def value(self, part=0):
         return None if part else (self._count - self._zero) & COUNT_MOST
 
     def handlers(self):
@@ -58,7 +58,7 @@ class Counter:
         self._count = (self._count + 1) & COUNT_MOST
 
     def _read(self, _arguments, answer, _outputs):
-        struct.pack_into("<II", answer, AT, self.sample(0), self._age.milliseconds(ticks_ms()))
+        struct.pack_into("<II", answer, AT, self.value(0), self._age.milliseconds(ticks_ms()))
         return 8
 
     def _reset(self, arguments, answer, outputs):

@@ -41,7 +41,7 @@ class Dht22:
         self._tenths = 0
         self._humidity_tenths = 0
 
-    def sample(self, part):
+    def value(self, part=0):
         # In hundredths of a degree or of a percent
         if part > 1:
             return None
@@ -106,5 +106,5 @@ class Dht22:
 
     def _read(self, _arguments, answer, _outputs):
         # No pressure: the result ends before it
-        struct.pack_into("<hH", answer, AT, self.sample(0), self.sample(1))
+        struct.pack_into("<hH", answer, AT, self.value(0), self.value(1))
         return 4

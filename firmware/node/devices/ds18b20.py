@@ -40,7 +40,7 @@ class Ds18b20:
         self._code = frame.BUSY_CODE
         self._trouble = "the first measurement is under way"
 
-    def sample(self, part):
+    def value(self, part=0):
         # In hundredths of a degree
         if part:
             return None
@@ -109,5 +109,5 @@ class Ds18b20:
         self._next_ms = ticks_add(ticks_ms(), _PAUSE_MS)
 
     def _read(self, _arguments, answer, _outputs):
-        struct.pack_into("<h", answer, AT, self.sample(0))
+        struct.pack_into("<h", answer, AT, self.value(0))
         return 2

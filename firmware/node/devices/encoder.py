@@ -28,7 +28,7 @@ class Encoder:
         self._a.irq(self._edge, edges, hard=True)
         self._b.irq(self._edge, edges, hard=True)
 
-    def sample(self, part):
+    def value(self, part=0):
         # Positions are counted from 0 around; half of them are negative
         if part:
             return None
@@ -48,5 +48,5 @@ class Encoder:
         self._state = state
 
     def _read(self, _arguments, answer, _outputs):
-        struct.pack_into("<i", answer, AT, self.sample(0))
+        struct.pack_into("<i", answer, AT, self.value(0))
         return 4

@@ -47,6 +47,9 @@ class Pwm:
         self._pwm.duty_u16(_to_u16(level))
         return None
 
+    def close(self):
+        self._pwm.deinit()
+
     def handlers(self):
         return {PWM_WRITE: self._write}
 

@@ -49,6 +49,9 @@ class Servo:
         from_zero = (pulse_us - self._least_us) * self._degrees
         return max(0, min(self._degrees, (from_zero + self._span_us // 2) // self._span_us))
 
+    def close(self):
+        self._pwm.deinit()
+
     def handlers(self):
         return {SERVO_WRITE: self._write}
 

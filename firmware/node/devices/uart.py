@@ -38,6 +38,9 @@ class Uart:
         self._sending = bytearray(_BUFFER_BYTES)
         self._unsent = 0
 
+    def close(self):
+        self._uart.deinit()
+
     def handlers(self):
         return {UART_WRITE: self._write, UART_READ: self._read}
 
