@@ -18,6 +18,7 @@ from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe,
 from agent.link.connection import Connection
 from agent.link.counters import Counters
 from agent.link.discovery import Ports, SerialPorts
+from agent.link.events import Subscription, Subscriptions, Watch
 from agent.link.fetch import fetch_manifest
 from agent.link.leases import Leases, renewal_interval_s
 from agent.link.manifest import Manifest, Method, read_manifest
@@ -68,6 +69,7 @@ class SerialBoard:
         self._last_identity: BoardIdentity | None = None
         self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble="not looked for yet")
         self.counters = Counters()
+        self._subscriptions = Subscriptions(clock)
         self._manifest = self._remembered()
 
     @property
@@ -87,6 +89,10 @@ class SerialBoard:
         if self._manifest is not None:
             listener(self._manifest)
         return lambda: self._listeners.remove(listener)
+
+    def subscribe(self, watch: Watch) -> Subscription:
+        """Events of that watch, from now on, whenever the board is there."""
+        return self._subscriptions.open(watch)
 
     async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
         live = self._live
@@ -177,10 +183,13 @@ class SerialBoard:
     async def _hold(self, live: _Live, raw: bytes) -> str:
         """Renew leases until the session ends; the reason of its end."""
         async with asyncio.TaskGroup() as group:
+            serving = self._subscriptions.serve(live.connection, live.manifest)
+            listening = group.create_task(serving)
             renewing = group.create_task(self._keep_renewing(live))
             await asyncio.to_thread(self._cache.put, raw)
             reason = await live.connection.lost()
             renewing.cancel()
+            listening.cancel()
         return reason
 
     async def _keep_renewing(self, live: _Live) -> None:

@@ -6,6 +6,7 @@ with `OutcomeUnknown`. It must not open ports or connect again; `SerialBoard` do
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -27,6 +28,8 @@ MAX_DETAIL_CHARS = 120
 
 _REQUEST_IDS = 2**16
 
+OnEvent = Callable[[bytes], None]
+
 
 @dataclass(frozen=True, slots=True)
 class _Pending:
@@ -46,6 +49,8 @@ class Connection:
         self._loop = asyncio.get_running_loop()
         nonce = 1 + secrets.randbelow(2**32 - 1)
         self.session = Session(nonce, port.path, clock.monotonic_s())
+        # Gets what the board tells by itself
+        self.on_event: OnEvent = lambda _: None
         self._pending: dict[int, _Pending] = {}
         self._next_id = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -130,6 +135,9 @@ class Connection:
 
     def _on_bytes(self, data: bytes) -> None:
         self.session.receive(data, self._clock.monotonic_s())
+        # Before anything is written: what is acknowledged has been taken
+        for payload in self.session.take_events():
+            self.on_event(payload)
         self._turn()
 
     def _on_lost(self, reason: str) -> None:

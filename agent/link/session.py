@@ -19,6 +19,7 @@ from agent.link.greeting import (
     read_greeting,
 )
 from agent.link.overheard import Overheard
+from agent.link.timekeeping import DeviceClock
 from agent.link.window import Arrival, Outgoing, ReceiveWindow, SendWindow
 
 # A board between two passes of its loop answers well within this
@@ -91,6 +92,7 @@ class Session:
         self.reason = ""
         self.greeting: Greeting | None = None
         self.counters = Counters()
+        self.device_clock = DeviceClock()
         # Whether an output is away from its safe value because of this session
         self.is_holding = False
         self._nonce = nonce
@@ -102,6 +104,7 @@ class Session:
         self._receiving = ReceiveWindow()
         self._output: list[bytes] = []
         self._answers: list[Answer] = []
+        self._events: list[bytes] = []
         self._acknowledge_at_s: float | None = None
         self._nak_after_s = started_at_s
         self._busy_until_s = started_at_s
@@ -156,6 +159,11 @@ class Session:
         """What the board has answered since the last time."""
         answers, self._answers = self._answers, []
         return answers
+
+    def take_events(self) -> list[bytes]:
+        """What the board has told by itself; to be kept before the next output is taken."""
+        events, self._events = self._events, []
+        return events
 
     @property
     def due_at_s(self) -> float | None:
@@ -250,8 +258,10 @@ class Session:
                 self._on_busy(frame.payload, now_s)
             case wire.PONG:
                 self._on_pong(frame.payload, now_s)
-            case wire.ACK | wire.EVENT:
-                # The header was all of it, or nobody has subscribed
+            case wire.EVENT:
+                self._events.append(frame.payload)
+            case wire.ACK:
+                # The header was all of it
                 pass
             case _:
                 self.counters.frames_ignored += 1
@@ -293,11 +303,12 @@ class Session:
             self._emit(wire.PONG, payload=answer)
 
     def _on_pong(self, payload: bytes, now_s: float) -> None:
-        if len(payload) >= struct.calcsize(wire.PING_FORMAT):
-            (asked_ms,) = struct.unpack_from(wire.PING_FORMAT, payload)
+        if len(payload) >= struct.calcsize(wire.PONG_FORMAT):
+            asked_ms, device_ms = struct.unpack_from(wire.PONG_FORMAT, payload)
             # Only the last one: milliseconds on the wire are too coarse to tell the time by
             if asked_ms == self._pinged_ms:
                 self.counters.round_trips.add(now_s - self._pinged_at_s)
+                self.device_clock.note(self._pinged_at_s, now_s, device_ms)
 
     def _on_busy(self, payload: bytes, now_s: float) -> None:
         if len(payload) >= struct.calcsize(wire.BUSY_FORMAT):
