@@ -57,4 +57,4 @@ class Thing:
         if self.bad_checksum:
             data ^= 1 << 20
         bits = [_ONE_US if data >> 39 - bit & 1 else _ZERO_US for bit in range(40)]
-        return [_ANSWER_US, *bits]
+        return [_ANSWER_US] + bits  # noqa: RUF005  - MicroPython has no [x, *bits]

@@ -14,6 +14,6 @@ class Thing:
         pass
 
     def transfer(self, data):
-        back = bytes([self._held, *data[:-1]])
+        back = bytes([self._held]) + data[:-1]
         self._held = data[-1]
         return back
