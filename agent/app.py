@@ -23,6 +23,7 @@ from agent.clock import Clock, SystemClock
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.dispatcher import Dispatcher
+from agent.dispatch.emergency import Emergency
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.turn import TurnRunner
@@ -42,6 +43,7 @@ from agent.providers.fallback import FallbackProvider
 from agent.providers.offline.provider import OfflineProvider
 from agent.providers.openai import OpenAIProvider
 from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
 from agent.settings import Paths, Settings
 from agent.storage import lock
@@ -85,6 +87,7 @@ class _Agent:
     board: SerialBoard
     registry: Registry
     last_error: LastError
+    stop: EmergencyStop
 
     async def aclose(self) -> None:
         """Let go of everything, what was made last first."""
@@ -153,6 +156,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         board,
         Registry(_fixed_tools(paths, memory, clock), [BoardTools(board).tools]),
         last_error,
+        EmergencyStop(paths.state_dir),
     )
 
 
@@ -193,17 +197,21 @@ async def _at_work(
     by_name = {channel.name: channel for channel in channels}
     subjects = Subjects(agent.provider.name, agent.board, tuple(by_name), agent.last_error)
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
+    agent.stop.listen(agent.board.stop, agent.board.allow)
+    emergency = Emergency(agent.stop, [agent.board.unlock])
     dispatcher = Dispatcher(
         agent.journal,
         _conversations(agent),
         by_name,
         Delivery(agent.journal, by_name, agent.clock),
         reporter.sentences,
+        emergency,
     )
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(agent.board.run())
             tasks.create_task(reporter.keep())
+            tasks.create_task(emergency.watch(agent.clock))
             yield dispatcher, reporter, tasks
             await agent.board.release()
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
@@ -216,7 +224,9 @@ async def _at_work(
 def _conversations(agent: _Agent) -> Conversations:
     settings = agent.settings.agent
     gate = Gate(
-        settings.autonomy, StandingApprovals(agent.paths.state_dir / "approvals.json", agent.clock)
+        settings.autonomy,
+        StandingApprovals(agent.paths.state_dir / "approvals.json", agent.clock),
+        agent.stop,
     )
     runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
     parts = Parts(agent.journal, agent.memory, agent.registry, runner, agent.clock)

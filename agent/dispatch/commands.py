@@ -14,22 +14,31 @@ class Command(enum.Enum):
     STATUS = "/status"
     # Break off what is being done
     STOP = "/stop"
+    # Everything safe and still, until the owner clears it
+    ESTOP = "/estop"
+    # Let things move again
+    ESTOP_CLEAR = "/estop clear"
 
 
 HELP_TEXT = """\
-/help    this list
-/new     begin a new conversation; memories stay
-/status  how the device, the board and the model are
-/stop    break off what I am doing
+/help         this list
+/new          begin a new conversation; memories stay
+/status       how the device, the board and the model are
+/stop         break off what I am doing
+/estop        emergency stop: every output safe, nothing is changed until you clear it
+/estop clear  let things move again; only the owner may
 Anything else is a message to me."""
 
 
 def command_of(text: str) -> Command | str | None:
     """The command; the text itself when it looks like one and is none; None for a message."""
-    word = text.strip()
-    if not word.startswith("/") or " " in word or "/" in word[1:]:
+    word = " ".join(text.split())
+    if not word.startswith("/") or "/" in word[1:]:
         return None
     try:
         return Command(word.lower())
     except ValueError:
-        return word
+        # However it is mistyped in haste
+        if word.lower().startswith(Command.ESTOP.value):
+            return Command.ESTOP
+        return None if " " in word else word

@@ -14,6 +14,7 @@ from agent.dispatch import inbox
 from agent.dispatch.commands import HELP_TEXT, Command, command_of
 from agent.dispatch.conversation import Conversations
 from agent.dispatch.delivery import Delivery
+from agent.dispatch.emergency import Emergency
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
 from agent.dispatch.turn import TurnSeams
@@ -46,12 +47,15 @@ class Dispatcher:
         channels: Mapping[str, Channel],
         delivery: Delivery,
         report: Report,
+        emergency: Emergency,
     ) -> None:
         self._journal = journal
         self._conversations = conversations
         self._channels = channels
         self._delivery = delivery
         self._report = report
+        self._emergency = emergency
+        emergency.stop.listen(self._break_off)
         turns = min(max(len(channels) * TURNS_PER_CHANNEL, MIN_TURNS), MAX_TURNS)
         self._turns = asyncio.Semaphore(turns)
         self._waiting: dict[str, deque[Accepted]] = {}
@@ -60,6 +64,9 @@ class Dispatcher:
 
     async def deliver(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
         """Take a message; when this returns it is committed, or was known already."""
+        if command_of(inbound.text) is Command.ESTOP:
+            # Before anything that can fail or wait
+            await self._emergency.engage(inbound)
         accepted = await self._journal.transact(lambda db: inbox.accept(db, inbound))
         if accepted is None:
             _log.info("%s %s came again; dropped", inbound.channel, inbound.message_id)
@@ -95,6 +102,10 @@ class Dispatcher:
             return False
         self._stopped.add(conversation)
         return task.cancel()
+
+    def _break_off(self) -> None:
+        for conversation in list(self._at_work):
+            self.stop(conversation)
 
     def _queue(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
         conversation = accepted.inbound.conversation
@@ -161,12 +172,13 @@ class Dispatcher:
 
     async def _obey(self, accepted: Accepted, command: Command | str) -> None:
         try:
-            text = await self._result_of(command, accepted.inbound.conversation)
+            text = await self._result_of(command, accepted.inbound)
             await self._delivery.send(await self._conversations.finish(accepted, text))
         except StorageFull as err:
             await self._delivery.send_unrecorded(_unrecorded(accepted, f"I cannot do that: {err}"))
 
-    async def _result_of(self, command: Command | str, conversation: str) -> str:
+    async def _result_of(self, command: Command | str, inbound: Inbound) -> str:
+        conversation = inbound.conversation
         match command:
             case Command.HELP:
                 return HELP_TEXT
@@ -177,6 +189,10 @@ class Dispatcher:
                 return self._report()
             case Command.STOP:
                 return STOPPED_TEXT if self.stop(conversation) else NOTHING_TO_STOP_TEXT
+            case Command.ESTOP | Command.ESTOP_CLEAR:
+                is_clearing = command is Command.ESTOP_CLEAR
+                emergency = self._emergency
+                return await emergency.clear(inbound) if is_clearing else emergency.sentence
             case _:
                 return f"I do not know {command}.\n{HELP_TEXT}"
 

@@ -1,6 +1,7 @@
 """Where every tool call passes: the policy decides, and where it says so, the owner.
 
-A question is about one exact call, shown whole; what cannot be shown whole is refused.
+A question is about one exact call, shown whole; what cannot be shown whole is refused. While the
+emergency stop is set nothing that changes the world passes, whoever asks.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from agent.channels.base import Answer, Question
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Decision, Verdict, decide
 
 # A person has to find the device and read; later than this the world has moved on
@@ -22,14 +24,28 @@ Ask = Callable[[Question], Awaitable[Answer]]
 class Gate:
     """Decides whether a call may run."""
 
-    def __init__(self, autonomy: Autonomy, approvals: StandingApprovals) -> None:
+    def __init__(
+        self, autonomy: Autonomy, approvals: StandingApprovals, stop: EmergencyStop
+    ) -> None:
         self._autonomy = autonomy
         self._approvals = approvals
+        self._stop = stop
 
     async def admit(
         self, call: ToolCall, effect: Effect, provenance: Provenance, ask: Ask
     ) -> Decision:
         """A decision that is final: allow or deny."""
+        if effect is Effect.READ:
+            return await self._weigh(call, effect, provenance, ask)
+        if self._stop.is_set:
+            return _denied("estop", self._stop.sentence)
+        decision = await self._weigh(call, effect, provenance, ask)
+        # It may have been set while the owner was reading the question
+        return _denied("estop", self._stop.sentence) if self._stop.is_set else decision
+
+    async def _weigh(
+        self, call: ToolCall, effect: Effect, provenance: Provenance, ask: Ask
+    ) -> Decision:
         decision = decide(effect, provenance, self._autonomy)
         if decision.verdict is not Verdict.ASK:
             return decision

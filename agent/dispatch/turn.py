@@ -157,7 +157,9 @@ class TurnRunner:
             arguments = tool.parse(call.arguments_json)
         except BadArguments as err:
             return ToolResult(success=False, text=f"bad arguments for {call.name}: {err}")
-        decision = await self._gate.admit(call, tool.effect, context.provenance, seams.ask)
+        decision = await self._gate.admit(
+            call, tool.effect_of(arguments), context.provenance, seams.ask
+        )
         if decision.verdict is not Verdict.ALLOW:
             return ToolResult(
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
@@ -169,7 +171,7 @@ async def _execute(
     tool: AnyTool, arguments: object, context: ToolContext, seams: TurnSeams
 ) -> ToolResult:
     try:
-        if tool.effect is not Effect.READ:
+        if tool.effect_of(arguments) is not Effect.READ:
             await seams.before_effect()
         return await tool.execute(arguments, context)
     except StorageFull as err:

@@ -77,8 +77,24 @@ class Board(Protocol):
             CallRefused: the board said no.
         """
 
+    async def exchange(self, method: int, arguments: bytes) -> bytes:
+        """Run a method of the link itself, which no manifest describes; packed on both ways.
+
+        Raises:
+            LinkLost, OutcomeUnknown, CallRefused: as for `call`.
+        """
+
     async def release(self) -> None:
         """Every output to its safe value, now."""
+
+    def stop(self) -> None:
+        """Every output locked at its safe value, now and at every connection, until `allow`."""
+
+    def allow(self) -> None:
+        """Send no more stops; what is locked stays locked until `unlock`."""
+
+    async def unlock(self) -> str:
+        """Release what the board has locked, whatever for; a sentence that says how it went."""
 
     def on_manifest(self, listener: Callable[[Manifest], None]) -> Unsubscribe:
         """Call `listener` with the manifest now, if known, and whenever another one is learned."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from agent.clock import Clock
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link import frame as wire
+from agent.link import locking
 from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
 from agent.link.connection import Connection
 from agent.link.counters import Counters
@@ -27,6 +28,7 @@ from agent.link.packing import BadAnswer, pack, pin_bits, unpack
 from agent.link.reconnect import POLL_S, BackOff
 from agent.link.session import Request
 from agent.link.settings import BoardSettings
+from agent.security.estop import HOW_TO_CLEAR
 
 # The slowest method of a board (a 1-Wire conversion) takes 0.75 s; a person waits this long
 CALL_DEADLINE_MS = 3_000
@@ -67,6 +69,9 @@ class SerialBoard:
         self._live: _Live | None = None
         self._listeners: list[Callable[[Manifest], None]] = []
         self._last_identity: BoardIdentity | None = None
+        self._is_stopped = False
+        # What a person should know while it is ready, by subject
+        self._notes: dict[str, str] = {}
         self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble="not looked for yet")
         self.counters = Counters()
         self._subscriptions = Subscriptions(clock)
@@ -101,6 +106,8 @@ class SerialBoard:
         described = live.manifest.method(method)
         if described is None:
             raise CallRefused("not_supported", f"this board has no {method}")
+        if self._is_stopped and described.safety != "read":
+            raise CallRefused("unsafe_state", "the emergency stop is set")
         payload = pack(live.manifest, described, arguments)
         try:
             result = await live.connection.call(Request(described.id, payload, CALL_DEADLINE_MS))
@@ -113,6 +120,12 @@ class SerialBoard:
             live.leases.hold(pin_bits(live.manifest, described, arguments))
         return _values(live.manifest, described, result)
 
+    async def exchange(self, method: int, arguments: bytes) -> bytes:
+        live = self._live
+        if live is None:
+            raise LinkLost(self._status.trouble or "it is being greeted")
+        return await live.connection.call(Request(method, arguments, CALL_DEADLINE_MS))
+
     async def release(self) -> None:
         live = self._live
         if live is None:
@@ -122,6 +135,25 @@ class SerialBoard:
             await live.connection.call(_urgent(wire.METHOD_SAFE))
         except LinkError as err:
             _log.warning("outputs go safe when their leases end: %s", err)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._live is not None:
+            self._lock(self._live)
+
+    def allow(self) -> None:
+        self._is_stopped = False
+
+    async def unlock(self) -> str:
+        live = self._live
+        if live is None:
+            return f"{self.name}: not connected; it stays locked if it was."
+        try:
+            sentence = await locking.clear(live.connection)
+        except LinkError as err:
+            return f"{self.name}: still locked: {err}."
+        self._note(lock="")
+        return f"{self.name}: {sentence}."
 
     async def run(self) -> None:
         """Look for the board, serve it, and look again; until cancelled."""
@@ -173,6 +205,8 @@ class SerialBoard:
         self._live = live
         self._back_off.reset()
         self._become_ready(path, greeting.identity)
+        if self._is_stopped:
+            self._lock(live)
         try:
             reason = await self._hold(live, raw)
         finally:
@@ -186,11 +220,26 @@ class SerialBoard:
             serving = self._subscriptions.serve(live.connection, live.manifest)
             listening = group.create_task(serving)
             renewing = group.create_task(self._keep_renewing(live))
+            group.create_task(self._look_for_lock(live))
             await asyncio.to_thread(self._cache.put, raw)
             reason = await live.connection.lost()
             renewing.cancel()
             listening.cancel()
         return reason
+
+    def _lock(self, live: _Live) -> None:
+        live.leases.drop_all()
+        live.connection.stop()
+        self._note(lock=_lock_sentence(wire.REASON_ESTOP))
+
+    async def _look_for_lock(self, live: _Live) -> None:
+        """What an earlier session has left, asked after the first round trip has made it ready."""
+        try:
+            found = await locking.reason(live.connection)
+        except LinkError as err:
+            _log.info("it is not known whether outputs are locked: %s", err)
+        else:
+            self._note(lock=_lock_sentence(found) if found else "")
 
     async def _keep_renewing(self, live: _Live) -> None:
         interval_s = renewal_interval_s(live.manifest, self._settings.lease_ms)
@@ -232,7 +281,16 @@ class SerialBoard:
 
     def _become_ready(self, path: str, identity: BoardIdentity) -> None:
         last, self._last_identity = self._last_identity, identity
-        self._become(BoardState.READY, path, _restart_sentence(last, identity), identity)
+        self._notes = {"restart": _restart_sentence(last, identity)}
+        self._become(BoardState.READY, path, self._notes["restart"], identity)
+
+    def _note(self, **notes: str) -> None:
+        """What a person should know of a board that works."""
+        self._notes |= notes
+        status = self._status
+        if status.state is BoardState.READY:
+            trouble = "; ".join(sentence for sentence in self._notes.values() if sentence)
+            self._become(status.state, status.port, trouble, status.identity)
 
     def _become(
         self, state: BoardState, port: str, trouble: str, identity: BoardIdentity | None = None
@@ -249,6 +307,10 @@ class SerialBoard:
 
 def _urgent(method: int, arguments: bytes = b"") -> Request:
     return Request(method, arguments, URGENT_DEADLINE_MS, urgent=True)
+
+
+def _lock_sentence(found: int) -> str:
+    return f"its outputs are locked after {locking.words(found)}: {HOW_TO_CLEAR}"
 
 
 def _restart_sentence(last: BoardIdentity | None, now: BoardIdentity) -> str:

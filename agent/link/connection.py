@@ -85,6 +85,11 @@ class Connection:
         self.session.is_holding = is_holding
         self._turn()
 
+    def stop(self) -> None:
+        """The emergency stop, on its way when this returns."""
+        self.session.stop()
+        self._turn()
+
     async def lost(self) -> str:
         """Wait for the end of the session; the sentence that says why."""
         await self._over.wait()

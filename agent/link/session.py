@@ -31,6 +31,8 @@ PING_INTERVAL_S = 0.3
 # While an output is held the board hears something this often: its dead-man of 500 ms forgives
 # three that are lost
 KEEP_ALIVE_S = 0.12
+# Nothing acknowledges it, and it may be sent as often as one likes
+ESTOP_REPEATS = 3
 # Unanswered in a row: with the interval before the first, silence is noticed after 1.5 s
 MAX_UNANSWERED_PINGS = 4
 # Erasing the largest sector of an F4 takes 4 s; a board that claims more is not believed
@@ -123,6 +125,12 @@ class Session:
         head = struct.pack(wire.REQUEST_FORMAT, request.method, request_id, request.deadline_ms)
         payload = head + request.arguments
         return self._sending.add(wire.REQUEST, payload, urgent=request.urgent)
+
+    def stop(self) -> None:
+        """The emergency stop, at once and past everything that waits, also before a busy board."""
+        if self.state is SessionState.OPEN:
+            for _ in range(ESTOP_REPEATS):
+                self._emit(wire.ESTOP)
 
     def withdraw(self, frame: Outgoing) -> None:
         """Take back a request that was not sent."""

@@ -54,6 +54,11 @@ class Tool(ABC, Generic[A]):
     async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
         """Do it; what goes wrong in an expected way is a result with `success=False`."""
 
+    def effect_of(self, arguments: A) -> Effect:
+        """What this very call can do; a tool whose arguments matter says more than `effect`."""
+        del arguments
+        return self.effect
+
     def spec(self) -> ToolSpec:
         return ToolSpec(
             self.name, self.description, parameters_of(self.arguments_type), self.effect

@@ -1,4 +1,5 @@
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,15 +18,18 @@ from agent.dispatch.conversation import (
 )
 from agent.dispatch.delivery import MAX_TRIES, Delivery
 from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT, PARKED_TEXT, STOPPED_TEXT, Dispatcher
+from agent.dispatch.emergency import NOT_THE_OWNER_TEXT, Emergency
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnRunner
+from agent.errors import StorageFull
 from agent.memory.base import Memory
 from agent.memory.settings import MemorySettings
 from agent.messages import ChatMessage, Provenance
 from agent.providers.base import Provider
 from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
 from agent.storage.worker import DatabaseWorker
 from agent.tools.registry import Registry
 from tests.fakes.channel import FakeChannel, RefusingChannel, message
@@ -44,8 +48,15 @@ from tests.fakes.tools import CountingTool
 class Running:
     """A dispatcher at work, and how a test speaks to it."""
 
-    def __init__(self, dispatcher: Dispatcher, tasks: asyncio.TaskGroup, journal: DatabaseWorker):
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        tasks: asyncio.TaskGroup,
+        journal: DatabaseWorker,
+        emergency: Emergency,
+    ):
         self.dispatcher = dispatcher
+        self.emergency = emergency
         self.tasks = tasks
         self.journal = journal
 
@@ -65,16 +76,20 @@ async def running(
     clock = SteppedClock()
     settings = AgentSettings()
     registry = Registry(tools or [])
-    gate = Gate(settings.autonomy, StandingApprovals(folder / "standing.json", clock))
+    stop = EmergencyStop(folder)
+    gate = Gate(settings.autonomy, StandingApprovals(folder / "standing.json", clock), stop)
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
     parts = Parts(journal, memory or PreparedMemory(), registry, runner, clock)
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)
-    dispatcher = Dispatcher(journal, conversations, channels, delivery, lambda: "all is well")
+    emergency = Emergency(stop, [])
+    dispatcher = Dispatcher(
+        journal, conversations, channels, delivery, lambda: "all is well", emergency
+    )
     try:
         async with asyncio.TaskGroup() as tasks:
-            yield Running(dispatcher, tasks, journal)
+            yield Running(dispatcher, tasks, journal, emergency)
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
     except* _Over:
         pass
@@ -288,3 +303,53 @@ async def test_a_stopped_turn_leaves_no_half_history(tmp_path: Path, kept: bool)
         key = message("x").conversation
         history = await agent.journal.transact(lambda db: session.history(db, key, 50))
         assert len(history.messages) == (2 if kept else 0)
+
+
+async def test_an_emergency_stop_overtakes_everything(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    provider = StalledProvider()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("think for ever")
+        await asyncio.sleep(0.05)
+        await agent.say("/estop", "2")
+        assert agent.emergency.stop.is_set
+        answers = await channel.wait_for(2)
+        assert STOPPED_TEXT in answers
+        assert any("EMERGENCY STOP" in answer for answer in answers)
+
+
+async def test_an_emergency_stop_needs_no_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_db: object, _inbound: object) -> None:
+        raise StorageFull("no room")
+
+    async with running(tmp_path, EchoProvider(), FakeChannel()) as agent:
+        monkeypatch.setattr(inbox, "accept", full)
+        with pytest.raises(StorageFull):
+            await agent.say("/estop")
+        assert agent.emergency.stop.is_set
+
+
+async def test_only_the_owner_clears_an_emergency_stop(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        await agent.say("/estop")
+        guest = dataclasses.replace(message("/estop clear", "2"), provenance=Provenance.USER)
+        await agent.dispatcher.deliver(guest, agent.tasks)
+        assert (await channel.wait_for(2))[-1] == NOT_THE_OWNER_TEXT
+        assert agent.emergency.stop.is_set
+        await agent.say("/estop clear", "3")
+        assert "is cleared" in (await channel.wait_for(3))[-1]
+
+
+async def test_while_stopped_a_tool_that_acts_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    tool = CountingTool()
+    provider = ScriptedProvider(calls((tool.name, '{"value": "on"}')), "done")
+    async with running(tmp_path, provider, channel, tools=[tool]) as agent:
+        await agent.say("/estop")
+        await agent.say("go", "2")
+        await channel.wait_for(2)
+        assert tool.uses == []
+        assert "/estop clear" in provider.requests[-1].messages[-1].text

@@ -9,6 +9,7 @@ from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnOutcome, TurnRunner, T
 from agent.messages import ChatMessage, Effect, Provenance, Role
 from agent.providers.base import ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.registry import Registry
@@ -51,7 +52,8 @@ class Person:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:
-    return Gate(Autonomy.SUPERVISED, StandingApprovals(tmp_path / "standing.json", SteppedClock()))
+    approvals = StandingApprovals(tmp_path / "standing.json", SteppedClock())
+    return Gate(Autonomy.SUPERVISED, approvals, EmergencyStop(tmp_path))
 
 
 async def run(

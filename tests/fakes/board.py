@@ -104,6 +104,8 @@ class FakeBoard:
     # The next call acts and its answer is lost
     loses_next_answer: bool = False
     released: int = 0
+    is_stopped: bool = False
+    is_locked: bool = False
     trouble: str = "nothing is plugged in"
 
     def __post_init__(self) -> None:
@@ -143,6 +145,17 @@ class FakeBoard:
     async def release(self) -> None:
         self.released += 1
         self._make_safe()
+
+    def stop(self) -> None:
+        self.is_stopped = self.is_locked = True
+        self._make_safe()
+
+    def allow(self) -> None:
+        self.is_stopped = False
+
+    async def unlock(self) -> str:
+        was_locked, self.is_locked = self.is_locked, False
+        return f"{self.name}: {'released' if was_locked else 'nothing was locked'}."
 
     def on_manifest(self, listener: Callable[[Manifest], None]) -> Unsubscribe:
         self._listeners.append(listener)

@@ -78,6 +78,8 @@ class ScriptedBoard:
     protocol: int = wire.PROTOCOL_VERSION
     window_bytes: int = 1024
     boot_count: int = 1
+    # Why the outputs are locked, over sessions
+    reason: int = wire.REASON_NONE
     reset_cause: int = 1
     # Misbehaviour on demand
     is_silent: bool = False
@@ -151,6 +153,9 @@ class ScriptedBoard:
             self.emit(wire.PONG, frame.payload + struct.pack("<I", 0))
         elif frame.kind == wire.NAK:
             self._retransmit()
+        elif frame.kind == wire.ESTOP:
+            self.reason = wire.REASON_ESTOP
+            self._make_safe(b"")
         elif frame.kind == wire.REQUEST and not self.ignores_requests:
             self._take(frame)
 
@@ -208,6 +213,8 @@ class ScriptedBoard:
             wire.METHOD_MANIFEST: self._manifest_chunk,
             wire.METHOD_LEASE_RENEW: self._renew,
             wire.METHOD_SAFE: self._make_safe,
+            wire.METHOD_STATUS: self._status,
+            wire.METHOD_CLEAR: self._clear,
             WRITE: self._write,
             READ: lambda arguments: (0, bytes([self.outputs.get(arguments[0], 0)])),
             ADC: lambda _arguments: (0, struct.pack("<H", 1234)),
@@ -234,8 +241,20 @@ class ScriptedBoard:
             self._set(pin, 0)
         return 0, b""
 
+    def _status(self, _arguments: bytes) -> tuple[int, bytes]:
+        state = wire.STATE_SAFE if self.reason else wire.STATE_IDLE
+        return 0, struct.pack(wire.STATUS_FORMAT, state, 0, 0, 0, 0, self.reason)
+
+    def _clear(self, arguments: bytes) -> tuple[int, bytes]:
+        if self.reason and arguments[0] != self.reason:
+            return wire.OUT_OF_RANGE, b"it was another reason"
+        self.reason = wire.REASON_NONE
+        return 0, bytes([wire.STATE_IDLE])
+
     def _write(self, arguments: bytes) -> tuple[int, bytes]:
         pin, value = arguments
+        if self.reason:
+            return wire.UNSAFE_STATE, b"locked"
         self._set(pin, value)
         return 0, bytes([value])
 

@@ -1,0 +1,53 @@
+"""Why a board has locked its outputs at their safe values, and releasing them again."""
+
+import struct
+
+from agent.errors import CallRefused
+from agent.link import frame as wire
+from agent.link.connection import Connection
+from agent.link.session import Request
+
+# Nothing is moved and nothing is measured for it
+DEADLINE_MS = 1_000
+# By the number in `status`
+_REASONS = {
+    wire.REASON_ESTOP: "an emergency stop",
+    wire.REASON_WATCHDOG: "a reset by its watchdog",
+    wire.REASON_FAULT: "a fault in its firmware",
+}
+
+
+async def reason(connection: Connection) -> int:
+    """Why the outputs are locked, as the wire format counts it; 0 when they are not.
+
+    Raises:
+        LinkError: it cannot be asked.
+    """
+    answer = await connection.call(Request(wire.METHOD_STATUS, b"", DEADLINE_MS, urgent=True))
+    try:
+        *_, found = struct.unpack_from(wire.STATUS_FORMAT, answer)
+    except struct.error:
+        # Firmware that locks nothing beyond a session says no reason
+        return wire.REASON_NONE
+    return int(found)
+
+
+async def clear(connection: Connection) -> str:
+    """Release the outputs; half a sentence that says what held them.
+
+    Raises:
+        LinkError: they are still locked.
+    """
+    found = await reason(connection)
+    if found == wire.REASON_NONE:
+        return "nothing was locked"
+    arguments = bytes([found])
+    answer = await connection.call(Request(wire.METHOD_CLEAR, arguments, DEADLINE_MS, urgent=True))
+    if answer[:1] == bytes([wire.STATE_SAFE]):
+        raise CallRefused("unsafe_state", "it was locked again at once")
+    return f"released after {words(found)}"
+
+
+def words(found: int) -> str:
+    """The reason for a person."""
+    return _REASONS.get(found, "something that only newer firmware knows")

@@ -1,0 +1,130 @@
+"""The emergency stop: one file in the state folder, set by anybody, cleared by the owner.
+
+While it is set nothing that changes the world may run, over restarts too. The file is the state:
+another process sets or removes it, and the agent notices. What cannot be recorded holds anyway,
+for as long as this agent lives.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from agent.errors import StorageFull
+from agent.printable import printable_line
+from agent.storage.files import sync_folder, write_atomic
+
+_log = logging.getLogger(__name__)
+
+FILE_NAME = "estop"
+# Who stopped it, in a sentence
+MAX_REASON_CHARS = 200
+HOW_TO_CLEAR = "type `/estop clear` here, or run `barnacle estop --clear`"
+
+Listener = Callable[[], None]
+
+
+class EmergencyStop:
+    """The stop of one agent; its listeners are told at once, before anything is written."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE_NAME
+        self._on_set: list[Listener] = []
+        self._on_clear: list[Listener] = []
+        self.reason = read_reason(folder) or ""
+        # What is not on disk must not be taken for cleared because no file is there
+        self._is_recorded = bool(self.reason)
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.reason)
+
+    @property
+    def sentence(self) -> str:
+        """Why nothing moves and what to do about it; empty while it is not set."""
+        return f"the emergency stop is set ({self.reason}); {HOW_TO_CLEAR}" if self.reason else ""
+
+    def listen(self, on_set: Listener, on_clear: Listener = lambda: None) -> None:
+        """Tell them from now on, and at once where the stop is set already."""
+        self._on_set.append(on_set)
+        self._on_clear.append(on_clear)
+        if self.is_set:
+            on_set()
+
+    async def engage(self, reason: str) -> bool:
+        """Stop now; whether it will also hold after a restart."""
+        self._set(reason)
+        self._is_recorded = await asyncio.to_thread(record, self._path.parent, reason)
+        return self._is_recorded
+
+    async def clear(self) -> None:
+        """Let things move again; the listeners undo what they did.
+
+        Raises:
+            StorageFull: the file cannot be removed; the stop stays.
+        """
+        await asyncio.to_thread(remove, self._path.parent)
+        self._set("")
+
+    def look(self) -> None:
+        """Take over what the file says."""
+        if self._path.exists():
+            self._is_recorded = True
+            if not self.is_set:
+                self._set(read_reason(self._path.parent) or "by another program")
+        elif self._is_recorded:
+            self._is_recorded = False
+            self._set("")
+
+    def _set(self, reason: str) -> None:
+        was_set, self.reason = self.is_set, printable_line(reason, MAX_REASON_CHARS)
+        if self.is_set:
+            _log.warning("EMERGENCY STOP: %s", self.reason)
+        elif was_set:
+            _log.warning("the emergency stop was cleared")
+        else:
+            return
+        for listener in self._on_set if self.is_set else self._on_clear:
+            listener()
+
+
+def read_reason(folder: Path) -> str | None:
+    """Why everything is stopped; None while it is not. What cannot be read counts as a stop."""
+    path = folder / FILE_NAME
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(4 * MAX_REASON_CHARS)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        text = ""
+    return printable_line(text, MAX_REASON_CHARS).strip() or "for a reason that was not recorded"
+
+
+def record(folder: Path, reason: str) -> bool:
+    """Set it on disk, whoever runs or does not; False when even an empty file has no room."""
+    path = folder / FILE_NAME
+    try:
+        write_atomic(path, reason.encode())
+    except (OSError, StorageFull):
+        # Where there is no room for a reason, there may be for a name
+        with contextlib.suppress(OSError):
+            path.touch()
+    return path.exists()
+
+
+def remove(folder: Path) -> bool:
+    """Unset it on disk; whether it was set.
+
+    Raises:
+        StorageFull: it cannot be removed.
+    """
+    try:
+        (folder / FILE_NAME).unlink()
+        sync_folder(folder)
+    except FileNotFoundError:
+        return False
+    except OSError as err:
+        raise StorageFull(f"the emergency stop stays: {err.strerror}") from err
+    return True

@@ -1,0 +1,27 @@
+import pytest
+
+from agent.dispatch.commands import HELP_TEXT, Command, command_of
+
+
+@pytest.mark.parametrize("command", list(Command))
+def test_every_command_is_known_and_told(command: Command) -> None:
+    assert command_of(command.value) is command
+    assert command.value in HELP_TEXT
+
+
+@pytest.mark.parametrize(
+    "text", ["/estop", " /ESTOP ", "/estop now!", "/estop!!", "/estopp", "/estop  it"]
+)
+def test_in_haste_any_spelling_stops(text: str) -> None:
+    assert command_of(text) is Command.ESTOP
+
+
+def test_clearing_is_spelled_exactly() -> None:
+    assert command_of("/estop  Clear") is Command.ESTOP_CLEAR
+    assert command_of("/estop clear it") is Command.ESTOP
+
+
+def test_a_sentence_that_begins_with_a_slash_is_a_message() -> None:
+    assert command_of("/help me") is None
+    assert command_of("/etc/passwd") is None
+    assert command_of("/what") == "/what"

@@ -1,0 +1,128 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.errors import CallRefused
+from agent.link import frame as wire
+from agent.link import locking
+from agent.link.base import BoardState
+from agent.link.board import SerialBoard
+from agent.link.session import ESTOP_REPEATS
+from agent.link.settings import BoardSettings
+from tests.fakes.linked_board import linked, ready
+from tests.fakes.peer import ScriptedBoard
+from tests.fakes.virtual_time import LoopClock, in_virtual_time
+
+LED_ON = {"pin": "led", "value": "on"}
+
+
+def stops(board: ScriptedBoard) -> int:
+    return [frame.kind for frame in board.frames].count(wire.ESTOP)
+
+
+@in_virtual_time
+async def test_a_stop_is_sent_at_once_several_times_and_not_waited_for(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        await link.board.call("gpio_write", LED_ON)
+        link.board.stop()
+        await asyncio.sleep(0.01)
+        assert stops(board) == ESTOP_REPEATS
+        assert board.outputs[0] == 0
+        assert "locked after an emergency stop" in link.board.status.trouble
+        board.requests.clear()
+        await asyncio.sleep(5)
+        assert wire.METHOD_LEASE_RENEW not in [method for method, _ in board.requests]
+
+
+@in_virtual_time
+async def test_while_stopped_nothing_is_moved_and_looking_works(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        link.board.stop()
+        board.requests.clear()
+        with pytest.raises(CallRefused, match="emergency stop is set"):
+            await link.board.call("gpio_write", LED_ON)
+        assert board.requests == []
+        assert await link.board.call("gpio_read", {"pin": "led"}) == {"value": "off"}
+
+
+@in_virtual_time
+async def test_a_board_that_comes_back_is_stopped_before_anything_else(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        link.ports.unplug()
+        await link.until(BoardState.ABSENT)
+        link.board.stop()
+        assert stops(board) == 0
+        board.frames.clear()
+        link.ports.plug_in()
+        await link.until(BoardState.READY, "locked after an emergency stop")
+        await asyncio.sleep(0.5)
+        assert [frame.kind for frame in board.frames][1 : 1 + ESTOP_REPEATS] == [
+            wire.ESTOP
+        ] * ESTOP_REPEATS
+
+
+@in_virtual_time
+async def test_unlocking_lets_it_move_again(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, _board):
+        link.board.stop()
+        link.board.allow()
+        assert await link.board.unlock() == "board: released after an emergency stop."
+        assert link.board.status.trouble == ""
+        await link.board.call("gpio_write", LED_ON)
+        assert await link.board.unlock() == "board: nothing was locked."
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        (wire.REASON_WATCHDOG, "a reset by its watchdog"),
+        (wire.REASON_FAULT, "a fault in its firmware"),
+        (77, "only newer firmware knows"),
+    ],
+)
+def test_what_a_board_has_locked_by_itself_is_told_and_released(
+    tmp_path: Path, reason: int, words: str
+) -> None:
+    @in_virtual_time
+    async def locked() -> None:
+        async with linked(ScriptedBoard(reason=reason), tmp_path) as link:
+            await link.until(BoardState.READY, words)
+            assert "/estop clear" in link.board.status.trouble
+            assert words in await link.board.unlock()
+            assert link.board.status.trouble == ""
+
+    locked()
+
+
+@in_virtual_time
+async def test_a_board_that_is_away_stays_locked(tmp_path: Path) -> None:
+    board = SerialBoard(BoardSettings(), tmp_path, LoopClock())
+    board.stop()
+    assert "not connected" in await board.unlock()
+
+
+@in_virtual_time
+async def test_a_board_that_locks_itself_again_is_told(tmp_path: Path) -> None:
+    peer = ScriptedBoard(reason=wire.REASON_FAULT)
+    peer.overrides[wire.METHOD_CLEAR] = (0, bytes([wire.STATE_SAFE]))
+    async with ready(tmp_path, peer=peer) as (link, _board):
+        assert "still locked: unsafe_state: it was locked again" in await link.board.unlock()
+
+
+@in_virtual_time
+async def test_firmware_that_knows_no_locks_is_left_in_peace(tmp_path: Path) -> None:
+    peer = ScriptedBoard()
+    peer.overrides[wire.METHOD_STATUS] = (0, bytes(17))
+    async with ready(tmp_path, peer=peer) as (link, _board):
+        assert await link.board.unlock() == "board: nothing was locked."
+    peer.overrides[wire.METHOD_STATUS] = (wire.NOT_SUPPORTED, b"")
+    async with ready(tmp_path, peer=peer) as (link, _board):
+        await asyncio.sleep(1)
+        assert link.board.status.trouble == ""
+        assert "not_supported" in await link.board.unlock()
+
+
+def test_every_reason_has_its_words() -> None:
+    reasons = (wire.REASON_ESTOP, wire.REASON_WATCHDOG, wire.REASON_FAULT)
+    assert len({locking.words(reason) for reason in reasons}) == len(reasons)

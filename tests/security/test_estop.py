@@ -1,0 +1,112 @@
+from pathlib import Path
+
+import pytest
+
+from agent.errors import StorageFull
+from agent.security import estop
+from agent.security.estop import FILE_NAME, HOW_TO_CLEAR, EmergencyStop
+
+
+async def test_it_is_set_at_once_and_after_a_restart(tmp_path: Path) -> None:
+    heard: list[object] = []
+    stop = EmergencyStop(tmp_path)
+    stop.listen(lambda: heard.append("set"), lambda: heard.append("clear"))
+    assert (stop.is_set, stop.sentence) == (False, "")
+    assert await stop.engage("by Ada in the terminal")
+    assert heard == ["set"]
+    again = EmergencyStop(tmp_path)
+    assert again.is_set
+    assert again.sentence == f"the emergency stop is set (by Ada in the terminal); {HOW_TO_CLEAR}"
+
+
+async def test_who_listens_to_a_stop_that_is_set_is_told_at_once(tmp_path: Path) -> None:
+    estop.record(tmp_path, "before")
+    heard: list[object] = []
+    EmergencyStop(tmp_path).listen(lambda: heard.append("set"))
+    assert heard == ["set"]
+
+
+async def test_the_listeners_are_told_before_the_disk_is_touched(tmp_path: Path) -> None:
+    stop = EmergencyStop(tmp_path)
+    was_on_disk: list[object] = []
+    stop.listen(lambda: was_on_disk.append((tmp_path / FILE_NAME).exists()))
+    await stop.engage("now")
+    assert was_on_disk == [False]
+
+
+async def test_cleared_is_cleared_for_the_next_start_too(tmp_path: Path) -> None:
+    heard: list[object] = []
+    stop = EmergencyStop(tmp_path)
+    stop.listen(lambda: heard.append("set"), lambda: heard.append("clear"))
+    await stop.engage("x")
+    await stop.clear()
+    assert heard == ["set", "clear"]
+    assert not stop.is_set
+    assert not EmergencyStop(tmp_path).is_set
+
+
+async def test_clearing_what_is_not_set_tells_nobody(tmp_path: Path) -> None:
+    heard: list[object] = []
+    stop = EmergencyStop(tmp_path)
+    stop.listen(lambda: heard.append("set"), lambda: heard.append("clear"))
+    await stop.clear()
+    assert heard == []
+
+
+async def test_what_another_process_does_is_taken_over(tmp_path: Path) -> None:
+    heard: list[object] = []
+    stop = EmergencyStop(tmp_path)
+    stop.listen(lambda: heard.append("set"), lambda: heard.append("clear"))
+    stop.look()
+    estop.record(tmp_path, "by `barnacle estop`")
+    stop.look()
+    stop.look()
+    assert stop.reason == "by `barnacle estop`"
+    assert estop.remove(tmp_path)
+    stop.look()
+    assert not stop.is_set
+    assert heard == ["set", "clear"]
+
+
+async def test_a_full_disk_stops_it_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_room(path: Path, content: bytes) -> None:
+        raise StorageFull(f"{path}: {len(content)} bytes")
+
+    monkeypatch.setattr(estop, "write_atomic", no_room)
+    stop = EmergencyStop(tmp_path)
+    # A name needs no room for content
+    assert await stop.engage("x")
+    assert EmergencyStop(tmp_path).reason == "for a reason that was not recorded"
+
+
+async def test_what_cannot_be_recorded_holds_while_the_agent_lives(tmp_path: Path) -> None:
+    stop = EmergencyStop(tmp_path / "gone")
+    (tmp_path / "gone").write_text("no folder can be here")
+    assert not await stop.engage("x")
+    stop.look()
+    assert stop.is_set
+
+
+async def test_a_file_that_cannot_be_removed_keeps_the_stop(tmp_path: Path) -> None:
+    stop = EmergencyStop(tmp_path)
+    (tmp_path / FILE_NAME).mkdir()
+    stop.look()
+    assert stop.is_set
+    with pytest.raises(StorageFull, match="stays"):
+        await stop.clear()
+    assert stop.is_set
+
+
+def test_removing_nothing_says_so(tmp_path: Path) -> None:
+    assert not estop.remove(tmp_path)
+
+
+async def test_engaging_again_tells_the_listeners_again(tmp_path: Path) -> None:
+    heard: list[object] = []
+    stop = EmergencyStop(tmp_path)
+    stop.listen(lambda: heard.append("set"), lambda: heard.append("clear"))
+    await stop.engage("x")
+    await stop.engage("y")
+    assert heard == ["set", "set"]
