@@ -27,6 +27,8 @@ MAX_TEXT_CHARS = 4096
 # One screen; what follows is mostly the same mistake again
 MAX_PROBLEMS = 20
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+# What a person may call a table of their own
+NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 # Everything unprintable but tab and line feed, which texts of several lines hold
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
@@ -112,12 +114,12 @@ def decode(text: str, kind: type[S], path: Path) -> S:
 
 
 def keys(kind: type[Section], where: Where = ()) -> Iterator[Where]:
-    """The path of every key that a file may set."""
+    """The path of every key that a file may set, but for tables that a person names."""
     for field in msgspec.structs.fields(kind):
         here = (*where, field.encode_name)
         if _is_section(field.type):
             yield from keys(field.type, here)
-        else:
+        elif _named_section(field.type) is None:
             yield here
 
 
@@ -167,6 +169,12 @@ def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[s
             yield from _problems(value, kind, where)
         else:
             yield f"{name}: must be a table; write [{'.'.join(where)}] on a line of its own"
+    elif (section := _named_section(kind)) is not None:
+        if isinstance(value, dict):
+            for key, table in value.items():
+                yield from _named_problems(key, table, section, where)
+        else:
+            yield f"{name}: must be a table; write [{'.'.join(where)}.<name>] on a line of its own"
     elif reason := _unusable(value):
         yield f"{name}: {reason}"
     else:
@@ -174,6 +182,16 @@ def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[s
             _convert(value, kind)
         except msgspec.ValidationError as err:
             yield f"{name}: {_complaint(value, kind, err)}"
+
+
+def _named_problems(
+    name: str, table: object, section: type[Section], where: Where
+) -> Iterator[str]:
+    if not NAME.fullmatch(name):
+        named = wording.key_path((*where, name))
+        yield f"{named}: must be a name of small letters, digits and _, at most 32"
+    else:
+        yield from _value_problems(table, section, (*where, name))
 
 
 def _unusable(value: object) -> str:
@@ -205,6 +223,14 @@ def _mentions_secret(kind: typing.Any) -> bool:
 
 def _is_section(kind: typing.Any) -> typing.TypeGuard[type[Section]]:
     return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _named_section(kind: typing.Any) -> type[Section] | None:
+    """The section of each table, where a person gives the names: `dict[str, SomeSection]`."""
+    if typing.get_origin(kind) is not dict:
+        return None
+    section = typing.get_args(kind)[1]
+    return section if _is_section(section) else None
 
 
 def _convert(value: object, kind: type[S]) -> S:

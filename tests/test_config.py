@@ -1,6 +1,7 @@
 import enum
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -258,3 +259,30 @@ def test_every_key_has_its_path() -> None:
     found = [".".join(key) for key in keys(Whole)]
     assert found[:2] == ["board.baud", "board.port"]
     assert found[-3:] == ["range.low", "range.high", "title"]
+
+
+class Garden(Section, frozen=True):
+    beds: dict[str, Board] = msgspec.field(default_factory=dict)
+
+
+class TestNamedTables:
+    def test_they_are_sections_by_the_names_that_a_person_gave(self) -> None:
+        found = decode("[beds.herbs]\nbaud = 9600\n", Garden, Path("x.toml"))
+        assert found.beds["herbs"].baud == 9600
+
+    def test_they_are_no_keys(self) -> None:
+        assert list(keys(Garden)) == []
+
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [
+            ("[beds.herbs]\nbdua = 1\n", "`beds.herbs.bdua`: unknown key; did you mean `baud`?"),
+            ("[beds.herbs]\nbaud = 'x'\n", "`beds.herbs.baud`: must be"),
+            ("[beds.'He rbs']\n", "must be a name of small letters"),
+            ("beds = 1\n", "`beds`: must be a table; write [beds.<name>]"),
+            ("[beds]\nherbs = 1\n", "`beds.herbs`: must be a table"),
+        ],
+    )
+    def test_a_refusal_names_the_table(self, text: str, sentence: str) -> None:
+        with pytest.raises(ConfigRefused, match=re.escape(sentence)):
+            decode(text, Garden, Path("x.toml"))

@@ -5,6 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from agent.config import Section
+from agent.messages import Effect
 from agent.security.policy import Autonomy
 
 
@@ -13,6 +14,8 @@ class AgentSettings(Section, frozen=True, kw_only=True):
 
     name: Annotated[str, Meta(min_length=1, max_length=60)] = "Barnacle"
     autonomy: Autonomy = Autonomy.SUPERVISED
+    # Effects for which a typed yes is not enough: the button on the device has to be pressed
+    presence_for: tuple[Effect, ...] = ()
     # Empty: the folder `workspace` in the state folder
     workspace: str = ""
     max_tool_iterations: Annotated[int, Meta(ge=1, le=50)] = 10

@@ -7,6 +7,30 @@ import msgspec
 from agent.config import Section
 
 
+class WatchSettings(Section, frozen=True):
+    """A `[board.watch.<name>]` table: what to be told of, or to have the agent act on."""
+
+    # A reading by its name: a pin, "climate.humidity", "mcu_temperature"
+    pin: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    # One of these three; none of them is every change
+    above: float | None = None
+    below: float | None = None
+    becomes: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    # Told to the owner; {value} is replaced
+    say: Annotated[str, msgspec.Meta(max_length=500)] = ""
+    # Or: what the agent does, in words; acting still asks the owner
+    ask: Annotated[str, msgspec.Meta(max_length=1000)] = ""
+    at_most_per_hour: Annotated[int, msgspec.Meta(ge=1, le=600)] = 6
+
+    def __post_init__(self) -> None:
+        if not self.pin:
+            raise ValueError("pin is missing: say which reading is meant")
+        if sum(one not in {None, ""} for one in (self.above, self.below, self.becomes)) > 1:
+            raise ValueError("above, below and becomes exclude each other: keep one of them")
+        if self.say and self.ask:
+            raise ValueError("say and ask exclude each other: keep one of them")
+
+
 class BoardSettings(Section, frozen=True):
     """Where the board is; what is wired to it is the board's own to say."""
 
@@ -17,3 +41,6 @@ class BoardSettings(Section, frozen=True):
     baud: Annotated[int, msgspec.Meta(ge=9_600, le=2_000_000)] = 115_200
     # Outputs are held four times within this time, or within the board's own lease if shorter
     lease_ms: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 2_000
+    # A pin with a button: pressing it says yes to the question that is open
+    approve_button: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    watch: dict[str, WatchSettings] = msgspec.field(default_factory=dict)

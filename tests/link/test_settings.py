@@ -28,3 +28,23 @@ def test_defaults_need_no_table() -> None:
 def test_what_cannot_be_is_refused(table: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(table, BoardSettings)
+
+
+def test_a_watch_may_say_or_ask() -> None:
+    table = {"watch": {"dry": {"pin": "soil", "below": 0.8, "say": "Dry: {value}."}}}
+    watch = msgspec.convert(table, BoardSettings).watch["dry"]
+    assert (watch.pin, watch.below, watch.above, watch.at_most_per_hour) == ("soil", 0.8, None, 6)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"below": 1},
+        {"pin": "a0", "below": 1, "above": 2},
+        {"pin": "a0", "say": "x", "ask": "y"},
+        {"pin": "a0", "at_most_per_hour": 0},
+    ],
+)
+def test_a_watch_that_cannot_be_is_refused(table: dict[str, object]) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"watch": {"one": table}}, BoardSettings)
