@@ -36,6 +36,7 @@ class _Pending:
     """A call that waits for its answer."""
 
     frame: Outgoing
+    give_up_at_s: float
     # An error is a result here: a caller that was cancelled never collects it
     outcome: asyncio.Future[Answer | LinkError]
 
@@ -54,6 +55,7 @@ class Connection:
         self._pending: dict[int, _Pending] = {}
         self._next_id = 0
         self._timer: asyncio.TimerHandle | None = None
+        self._rings_at_s = 0.0
         self._greeted = asyncio.Event()
         self._over = asyncio.Event()
 
@@ -109,11 +111,13 @@ class Connection:
             raise CallRefused("busy", "too many calls are waiting for the board")
         request_id = self._free_id()
         frame = self.session.request(request, request_id)
-        pending = _Pending(frame, self._loop.create_future())
+        give_up_at_s = self._clock.monotonic_s() + request.deadline_ms / 1000 + ANSWER_MARGIN_S
+        pending = _Pending(frame, give_up_at_s, self._loop.create_future())
         self._pending[request_id] = pending
         try:
             self._turn()
-            outcome = await self._outcome(pending, request.deadline_ms)
+            # `_turn` ends it in time: a timer of its own for every call would cost a tenth of it
+            outcome = await pending.outcome
         finally:
             del self._pending[request_id]
             if not frame.was_sent:
@@ -121,15 +125,6 @@ class Connection:
         if isinstance(outcome, LinkError):
             raise outcome
         return _result_of(outcome)
-
-    async def _outcome(self, pending: _Pending, deadline_ms: int) -> Answer | LinkError:
-        try:
-            async with asyncio.timeout(deadline_ms / 1000 + ANSWER_MARGIN_S):
-                return await pending.outcome
-        except TimeoutError:
-            if pending.frame.was_sent:
-                return OutcomeUnknown("the board did not answer in time")
-            return LinkLost("the board was too busy to be asked")
 
     def _free_id(self) -> int:
         while self._next_id in self._pending:
@@ -162,15 +157,38 @@ class Connection:
         if self.session.is_over:
             self._fail_pending()
             self._over.set()
+        else:
+            self._give_up_late(now_s)
         self._set_timer(now_s)
 
+    def _give_up_late(self, now_s: float) -> None:
+        for pending in self._pending.values():
+            if now_s < pending.give_up_at_s or pending.outcome.done():
+                continue
+            if pending.frame.was_sent:
+                pending.outcome.set_result(OutcomeUnknown("the board did not answer in time"))
+            else:
+                pending.outcome.set_result(LinkLost("the board was too busy to be asked"))
+
     def _set_timer(self, now_s: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         due_at_s = self.session.due_at_s
         if due_at_s is not None:
-            self._timer = self._loop.call_later(max(0.0, due_at_s - now_s), self._turn)
+            for pending in self._pending.values():
+                if not pending.outcome.done():
+                    due_at_s = min(due_at_s, pending.give_up_at_s)
+        if self._timer is not None:
+            # One that rings too early looks and is set again: cheaper than twice in every call
+            if due_at_s is not None and self._rings_at_s <= due_at_s:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if due_at_s is not None:
+            self._rings_at_s = due_at_s
+            self._timer = self._loop.call_later(max(0.0, due_at_s - now_s), self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._turn()
 
     def _settle(self, answer: Answer) -> None:
         pending = self._pending.get(answer.request_id)

@@ -118,7 +118,8 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        return self.state in {SessionState.REFUSED, SessionState.DEAD}
+        # Asked several times per frame, and hashing an enum is slow
+        return self.state is SessionState.DEAD or self.state is SessionState.REFUSED
 
     def request(self, request: Request, request_id: int) -> Outgoing:
         """Queue a request; `tick` sends it when the board has room."""
