@@ -195,7 +195,7 @@ async def _at_work(
 ) -> AsyncIterator[tuple[Dispatcher, Reporter, asyncio.TaskGroup]]:
     """The agent with its tasks running; at the end outputs are safe and everything is closed."""
     by_name = {channel.name: channel for channel in channels}
-    subjects = Subjects(agent.provider.name, agent.board, tuple(by_name), agent.last_error)
+    subjects = Subjects(agent.provider.name, agent.board, tuple(by_name), agent.last_error, agent.stop)
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
     agent.stop.listen(agent.board.stop, agent.board.allow)
     emergency = Emergency(agent.stop, [agent.board.unlock])

@@ -14,6 +14,7 @@ from agent.health.checks import (
     config,
     databases,
     embeddings,
+    estop,
     provider,
     python,
     state,
@@ -27,6 +28,7 @@ CHECKS: Mapping[str, Check] = {
     "databases": databases.check,
     "clock": clock.check,
     "board": board.check,
+    "estop": estop.check,
     "embeddings": embeddings.check,
     "provider": provider.check,
 }

@@ -12,6 +12,7 @@ examples:
   barnacle doctor                    what is wrong, and what to do about it
   barnacle check                     is the configuration right?
   barnacle board list                which boards are plugged in?
+  barnacle estop                     emergency stop; --clear ends it
   barnacle run                       what the service runs: every channel, no terminal
 
 The configuration is the file named by --config or BARNACLE_CONFIG, else
@@ -40,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"barnacle {__version__}")
     commands = top.add_subparsers(dest="command", metavar="command", title="commands")
     _add_agent(commands)
+    _add_stop(commands)
     _add_looking(commands)
     _add_memory(commands)
     _add_board(commands)
@@ -86,6 +88,16 @@ def _add_agent(commands: _Commands) -> None:
     chat.add_argument(
         "--plain", action="store_true", help="one answer per line of input, for pipes"
     )
+
+
+def _add_stop(commands: _Commands) -> None:
+    stop = _add(
+        commands,
+        "estop",
+        "Emergency stop: every output safe, nothing is changed until it is cleared",
+        examples="  barnacle estop\n  barnacle estop --clear\n",
+    )
+    stop.add_argument("--clear", action="store_true", help="let things move again")
 
 
 def _add_looking(commands: _Commands) -> None:

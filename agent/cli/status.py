@@ -46,6 +46,8 @@ def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
     else:
         yield ("agent", f"running since {since}, pid {status.pid}")
     yield ("provider", status.provider or "none")
+    if status.stopped:
+        yield ("estop", f"set ({status.stopped}); `barnacle estop --clear` clears it")
     yield ("board", board_sentence(status.board))
     for channel in status.channels:
         yield ("channel", f"{channel.name}: {channel.trouble or 'works'}")

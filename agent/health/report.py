@@ -22,6 +22,7 @@ from agent.health.status import (
 )
 from agent.link.base import Board, BoardState
 from agent.printable import printable_line
+from agent.security.estop import EmergencyStop
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ class Subjects:
     board: Board
     channels: Sequence[str]
     last_error: LastError
+    stop: EmergencyStop
 
 
 class Reporter:
@@ -72,6 +74,7 @@ class Reporter:
             since_s=self._since_s,
             version=__version__,
             provider=self._subjects.provider,
+            stopped=self._subjects.stop.reason,
             board=BoardReport(
                 state=board.state.value,
                 port=board.port,
@@ -92,6 +95,8 @@ class Reporter:
             f"Model: {status.provider}.",
             f"Board: {board_sentence(status.board)}.",
         ]
+        if status.stopped:
+            lines.insert(1, f"STOPPED: {self._subjects.stop.sentence}.")
         if status.last_error:
             at = time.strftime("%H:%M:%S", time.localtime(status.last_error_at_s))
             lines.append(f"Last trouble, at {at}: {status.last_error}")

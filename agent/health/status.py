@@ -41,6 +41,8 @@ class Status(msgspec.Struct, frozen=True):
     since_s: float
     version: str = ""
     provider: str = ""
+    # Why the emergency stop is set; empty while it is not
+    stopped: str = ""
     board: BoardReport = BoardReport()
     channels: tuple[ChannelReport, ...] = ()
     last_error: str = ""

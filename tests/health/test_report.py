@@ -10,6 +10,7 @@ from agent.health import report
 from agent.health.report import LastError, Reporter, Subjects
 from agent.health.status import Status, read_status
 from agent.link.base import BoardIdentity, BoardState, BoardStatus
+from agent.security.estop import EmergencyStop
 from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
 
@@ -33,7 +34,7 @@ def last_error() -> LastError:
 def reporter(
     tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
 ) -> Reporter:
-    subjects = Subjects("offline", board, ["terminal"], last_error)
+    subjects = Subjects("offline", board, ["terminal"], last_error, EmergencyStop(tmp_path))
     return Reporter(tmp_path / "status.json", subjects, clock)
 
 
@@ -59,6 +60,12 @@ def test_the_last_trouble_is_told_in_one_line(reporter: Reporter, last_error: La
     assert "trouble" not in reporter.sentences()
     logged(last_error, logging.ERROR, "the disk\nis full")
     assert reporter.sentences().endswith(": the disk is full")
+
+
+async def test_an_emergency_stop_is_told_first(reporter: Reporter) -> None:
+    await reporter._subjects.stop.engage("by Ada")
+    assert "STOPPED: the emergency stop is set (by Ada)" in reporter.sentences().splitlines()[1]
+    assert reporter.status().stopped == "by Ada"
 
 
 async def rounds_of(reporter: Reporter, rounds: int, change: Callable[[], None]) -> None:

@@ -1,0 +1,89 @@
+"""`barnacle estop`: everything safe and still, whether or not an agent runs; `--clear` ends it.
+
+A running agent is told by a file in the state folder; without one the boards are told directly.
+"""
+
+import asyncio
+import time
+from argparse import Namespace
+from collections.abc import Callable
+
+from agent.cli import exits, surroundings
+from agent.cli.output import say
+from agent.clock import SystemClock
+from agent.health.status import Status, read_status
+from agent.health.visit import visit
+from agent.link.base import BoardState
+from agent.link.board import SerialBoard
+from agent.security import estop
+from agent.settings import Paths, Settings
+
+# The agent acts within 0.2 s; what it says of itself follows within 2 s
+CONFIRM_TIMEOUT_S = 3.0
+_LOOK_EVERY_S = 0.1
+_REASON = "by `barnacle estop`"
+
+
+def run(arguments: Namespace) -> int:
+    settings, paths = surroundings.of(arguments)
+    is_told = _clear(paths) if arguments.clear else _set(paths)
+    status = read_status(paths.status_file)
+    if status is not None and status.is_running:
+        return _confirm(paths, status.pid, is_clear=arguments.clear) if is_told else exits.FAILED
+    is_done = asyncio.run(_tell_boards(settings, paths, is_clear=arguments.clear))
+    return exits.OK if is_told and is_done else exits.FAILED
+
+
+def _set(paths: Paths) -> bool:
+    is_recorded = estop.record(paths.state_dir, _REASON)
+    say(
+        "the emergency stop is set; `barnacle estop --clear` clears it"
+        if is_recorded
+        else f"the emergency stop cannot be recorded in {paths.state_dir}"
+    )
+    return is_recorded
+
+
+def _clear(paths: Paths) -> bool:
+    was_set = estop.remove(paths.state_dir)
+    say("the emergency stop is cleared" if was_set else "the emergency stop was not set")
+    return True
+
+
+def _confirm(paths: Paths, pid: int, *, is_clear: bool) -> int:
+    if _comes_true(paths, lambda status: bool(status.stopped) != is_clear):
+        say(f"the running agent (pid {pid}) {'may act again' if is_clear else 'has stopped'}")
+        return exits.OK
+    say(f"the running agent (pid {pid}) has not confirmed it: look at its boards yourself")
+    return exits.FAILED
+
+
+def _comes_true(paths: Paths, is_so: Callable[[Status], bool]) -> bool:
+    until_s = time.monotonic() + CONFIRM_TIMEOUT_S
+    while time.monotonic() < until_s:
+        status = read_status(paths.status_file)
+        if status is not None and is_so(status):
+            return True
+        time.sleep(_LOOK_EVERY_S)
+    return False
+
+
+async def _tell_boards(settings: Settings, paths: Paths, *, is_clear: bool) -> bool:
+    board = SerialBoard(settings.board, paths.manifests, SystemClock())
+    return await _tell(board, is_clear=is_clear)
+
+
+async def _tell(board: SerialBoard, *, is_clear: bool) -> bool:
+    """Whether the board is as it should be, or there is none at all."""
+    if not is_clear:
+        board.stop()
+    async with visit(board):
+        status = board.status
+        if status.state is not BoardState.READY:
+            say(f"{board.name}: not told, {status.trouble or 'it does not answer'}")
+            return status.state is BoardState.ABSENT
+        if is_clear:
+            say(await board.unlock())
+        else:
+            say(f"{board.name}: stopped at {status.port}")
+    return True

@@ -1,0 +1,112 @@
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.cli import estop as command
+from agent.cli import exits
+from agent.cli.main import main
+from agent.clock import Clock
+from agent.health import visit
+from agent.health.status import Status, own_start_ticks, write_status
+from agent.link import frame as wire
+from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
+from agent.security.estop import read_reason, record
+from tests.fakes.peer import ScriptedBoard
+from tests.fakes.ports import FakePort, FakePorts
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
+    monkeypatch.setattr(visit, "READY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(visit, "_ABSENT_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(command, "CONFIRM_TIMEOUT_S", 0.2)
+    (tmp_path / "state").mkdir()
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def peer(state: Path, monkeypatch: pytest.MonkeyPatch) -> ScriptedBoard:
+    """A board wherever the command looks for one."""
+    scripted = ScriptedBoard()
+
+    def linked(settings: BoardSettings, folder: Path, clock: Clock) -> SerialBoard:
+        assert folder.is_relative_to(state)
+        return SerialBoard(settings, folder, clock, FakePorts(lambda: FakePort(scripted)))
+
+    monkeypatch.setattr(command, "SerialBoard", linked)
+    return scripted
+
+
+def agent_says(state: Path, stopped: str) -> None:
+    write_status(
+        state / "status.json", Status(os.getpid(), own_start_ticks(), 0.0, stopped=stopped)
+    )
+
+
+def test_without_an_agent_the_board_is_told_directly(
+    peer: ScriptedBoard, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estop"]) == exits.OK
+    assert peer.reason == wire.REASON_ESTOP
+    assert read_reason(state) == "by `barnacle estop`"
+    assert "board: stopped at /dev/fake-port" in capsys.readouterr().out
+    assert main(["estop", "--clear"]) == exits.OK
+    assert peer.reason == wire.REASON_NONE
+    assert read_reason(state) is None
+    assert "board: released after an emergency stop" in capsys.readouterr().out
+
+
+def test_a_board_that_does_not_answer_is_a_failure(
+    peer: ScriptedBoard, state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    peer.is_silent = True
+    assert main(["estop"]) == exits.FAILED
+    assert read_reason(state)
+    assert "board: not told" in capsys.readouterr().out
+
+
+def test_no_board_at_all_is_none(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (state.parent / "b.toml").write_text('[board]\nport = "/dev/none"\n')
+    assert main(["estop", "--config", str(state.parent / "b.toml")]) == exits.OK
+    assert "/dev/none is not there" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("options", "stopped"), [([], "by you"), (["--clear"], "")])
+def test_the_running_agent_confirms(
+    state: Path, options: list[str], stopped: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(state, "before")
+    agent_says(state, stopped)
+    assert main(["estop", *options]) == exits.OK
+    assert f"the running agent (pid {os.getpid()}) " in capsys.readouterr().out
+
+
+def test_an_agent_that_does_not_confirm_is_told(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    agent_says(state, "")
+    assert main(["estop"]) == exits.FAILED
+    assert "has not confirmed it" in capsys.readouterr().out
+
+
+def test_a_stop_that_cannot_be_recorded_is_a_failure(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state.rmdir()
+    state.write_text("a file")
+    assert main(["estop"]) == exits.FAILED
+    assert "cannot be recorded" in capsys.readouterr().out
+
+
+def test_clearing_what_is_not_set_says_so(
+    peer: ScriptedBoard, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["estop", "--clear"]) == exits.OK
+    assert "was not set" in capsys.readouterr().out
+    assert peer.reason == wire.REASON_NONE
