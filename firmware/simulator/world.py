@@ -47,6 +47,8 @@ class _World:
         # What to run when the level of a pin changes, and the level it had
         self.interrupts = {}
         self.levels = {}
+        # How often the firmware ran each method
+        self.runs = {}
         self.boot_count = 1
         self.began_ms = time.ticks_ms()
         self.watchdog_ms = 0
@@ -128,6 +130,10 @@ def until_next_step_ms():
     if not _world.script:
         return _FAR_MS
     return int((_world.script[0]["at_s"] - _passed_s()) * 1000) + 1
+
+
+def count_run(method):
+    _world.runs[method] = _world.runs.get(method, 0) + 1
 
 
 def watch(timeout_ms):
@@ -242,8 +248,9 @@ def _report():
         row = _BY_PIN[pin]
         pins[row["name"]] = driven ^ (1 if row.get("active_low", False) else 0)
     values = {name: quantity.now() for name, quantity in _world.quantities.items()}
+    runs = {str(method): count for method, count in _world.runs.items()}
     gc.collect()
-    return {"outputs": pins, "values": values, "heap_free": gc.mem_free()}
+    return {"outputs": pins, "values": values, "runs": runs, "heap_free": gc.mem_free()}
 
 
 def _all_safe():
