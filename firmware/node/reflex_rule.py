@@ -57,14 +57,16 @@ class Rule:
 
     def __init__(self):
         self.raw = bytearray(frame.RULE_BYTES)
+        # What the pins are that it is about, wherever they stand in the table
+        self.marks = array("I", (0, 0, 0))
         self._numbers = array("i", [0] * _NUMBERS)
         self.state = EMPTY
         self.fired = 0
         self.refused = 0
         # Answer code of the last refusal
         self.code = frame.OK
-        # In seconds since the start, as the table counts them
-        self.fired_s = 0
+        # In seconds since the start
+        self.not_before_s = 0
         self._holds = 0
         self._progress = _NOT
         self._since_ms = 0
@@ -82,12 +84,8 @@ class Rule:
         self.code = frame.OK
         self.rest()
 
-    def clear(self):
-        self.state = EMPTY
-
-    def pause(self, is_active):
-        self.raw[0] = 1 if is_active else 0
-        self.state = ACTIVE if is_active else PAUSED
+    def enable(self, is_enabled):
+        self.raw[0] = 1 if is_enabled else 0
         self.rest()
 
     def rest(self):
@@ -122,8 +120,12 @@ class Rule:
     def part(self, which):
         return self._numbers[_FIRST + _FIELDS * which + 1] >> 4
 
+    def pin_at(self, place):
+        # Place 0 is the output, 1 and 2 are the conditions
+        return self.raw[frame.RULE_PINS_AT[place]]
+
     def move(self, place, index):
-        # The pin has another index now; place 0 is the output, 1 and 2 are the conditions
+        # The pin has another index now
         at = _OUTPUT if place == 0 else _FIRST + _FIELDS * (place - 1)
         self._numbers[at] = index
         self.raw[frame.RULE_PINS_AT[place]] = index
@@ -164,8 +166,13 @@ class Rule:
             self._progress = _LONG_ENOUGH
         return True
 
-    def note_fired(self, now_s):
-        self.fired_s = now_s
+    def pack_state(self, into, at, wait_s):
+        fields = (self.state, self.fired, self.refused, self.code, wait_s)
+        if self.state == EMPTY:
+            fields = (EMPTY, 0, 0, 0, 0)
+        struct.pack_into(frame.REFLEX_STATE_FORMAT, into, at, *fields)
+
+    def note_fired(self):
         self.fired = min(_COUNT_MOST, self.fired + 1)
         self._is_refused = False
 
