@@ -4,26 +4,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from agent.clock import SystemClock
 from agent.errors import LinkLost, OutcomeUnknown
 from agent.link.base import BoardState
-from agent.link.board import SerialBoard
-from agent.link.discovery import Ports
 from agent.link.settings import BoardSettings
 from tests.fakes.board_sim import ROOT, BoardSim
+from tests.fakes.running_board import frozen, running, until
 from tests.fakes.spoiled_ports import CutSerialPort, LossySerialPort, SpoiledPorts
 
 LEASE_MS = 2_000
 GRACE_MS = 50
 # What a replugged board may take to work again
 REPLUG_LIMIT_S = 3.0
-# Every state comes in milliseconds; a busy machine may need longer
-PATIENCE_S = 10.0
 WORLD = {"values": {"temperature": 24.5, "a0": 1.5, "light": 2.0, "button": 0}, "script": []}
 
 pytestmark = pytest.mark.usefixtures("micropython_command")
@@ -33,40 +29,6 @@ pytestmark = pytest.mark.usefixtures("micropython_command")
 def sim(tmp_path: Path) -> Iterator[BoardSim]:
     with BoardSim(tmp_path, WORLD) as sim:
         yield sim
-
-
-@contextlib.asynccontextmanager
-async def running(
-    sim: BoardSim, folder: Path, ports: Ports | None = None
-) -> AsyncIterator[SerialBoard]:
-    board = SerialBoard(BoardSettings(port=str(sim.port)), folder, SystemClock(), ports)
-    task = asyncio.create_task(board.run())
-    try:
-        await until(board, BoardState.READY)
-        yield board
-    finally:
-        task.cancel()
-        await asyncio.wait([task])
-
-
-async def until(board: SerialBoard, *states: BoardState) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while board.status.state not in states:  # noqa: ASYNC110 - a status has no event
-            await asyncio.sleep(0.002)
-
-
-@contextlib.asynccontextmanager
-async def frozen(sim: BoardSim, duration_ms: int) -> AsyncIterator[None]:
-    """The firmware hangs for so long; ordering it takes as long."""
-    order = asyncio.create_task(asyncio.to_thread(sim.order, {"freeze_ms": duration_ms}))
-    # Until the order has arrived
-    await asyncio.sleep(0.05)
-    try:
-        yield
-    finally:
-        await asyncio.wait([order])
-        # A board that was pulled out does not answer any more
-        order.exception()
 
 
 async def test_everything_the_board_offers_works(sim: BoardSim, tmp_path: Path) -> None:
