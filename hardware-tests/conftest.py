@@ -39,8 +39,10 @@ def wire(request: pytest.FixtureRequest, simulated: BoardSim | None) -> Iterator
     """A fresh session with the board; its outputs are safe before and after."""
     with Wire(str(simulated.port if simulated else request.config.getoption("--port"))) as opened:
         opened.greet()
+        opened.clear()
         yield opened
         opened.greet()
+        opened.clear()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import BoardSim
 
 GRACE_MS = 50
+SILENCE_MS = 500
 # Reading back over 115200 baud takes a few milliseconds on each side
 READ_MS = 30
 
@@ -89,9 +90,9 @@ def test_a_lease_ends_with_the_output_safe(wire: Wire, manifest: dict[str, Any])
     """By the board's own reading; what the wire itself did is the next test's."""
     pin = led(manifest)
     assert write(wire, manifest, pin, 1) == 1
-    time.sleep((pin["lease_ms"] - GRACE_MS - READ_MS) / 1000)
+    wire.rest((pin["lease_ms"] - GRACE_MS - READ_MS) / 1000)
     assert read(wire, manifest, pin) == 1
-    time.sleep((2 * GRACE_MS + 2 * READ_MS) / 1000)
+    wire.rest((2 * GRACE_MS + 2 * READ_MS) / 1000)
     assert read(wire, manifest, pin) == pin["safe"]
 
 
@@ -103,7 +104,7 @@ def test_a_lease_ends_in_time_as_seen_from_outside(
     pin = led(manifest)
     before = len(simulated.changes("led"))
     write(wire, manifest, pin, 1)
-    time.sleep((pin["lease_ms"] + 2 * GRACE_MS) / 1000)
+    wire.rest((pin["lease_ms"] + 2 * GRACE_MS) / 1000)
     (_, began_ms), (value, ended_ms) = simulated.changes("led")[before:]
     assert value == pin["safe"]
     assert ended_ms - began_ms <= pin["lease_ms"] + GRACE_MS
@@ -117,6 +118,17 @@ def test_estop_makes_the_led_safe_and_locks_it(wire: Wire, manifest: dict[str, A
     with pytest.raises(Refused) as refused:
         write(wire, manifest, pin, 1)
     assert refused.value.code == codec.UNSAFE_STATE
+    wire.greet()
+    assert wire.status()[5] == codec.REASON_ESTOP
+    wire.call(codec.METHOD_CLEAR, bytes([codec.REASON_ESTOP]))
+    assert write(wire, manifest, pin, 1) == 1
+
+
+def test_a_silent_host_is_a_dead_one(wire: Wire, manifest: dict[str, Any]) -> None:
+    pin = led(manifest)
+    write(wire, manifest, pin, 1)
+    time.sleep((SILENCE_MS + GRACE_MS) / 1000)
+    assert read(wire, manifest, pin) == pin["safe"]
 
 
 def test_a_new_session_makes_the_led_safe(wire: Wire, manifest: dict[str, Any]) -> None:

@@ -11,6 +11,8 @@ FLASH_CLASS = 1
 SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True
 PROMPT_WINDOW_MS = 600
+# The timer that looks for a silent Pi; no PWM may take it
+DEADMAN_TIMER = 11
 
 PINS = (
     {
@@ -40,3 +42,47 @@ PINS = (
     {"name": "d9", "pin": "PC7", "can": ("in", "out"), "floating": True},
     {"name": "d10", "pin": "PB6", "can": ("in", "out"), "floating": True},
 )
+
+# What a configuration may use, and for what: digital, measuring, a timer's channel
+USABLE = {
+    "PA0": "gpio adc pwm",
+    "PA1": "gpio adc pwm",
+    "PA4": "gpio adc",
+    "PA5": "gpio adc pwm",
+    "PA6": "gpio adc pwm",
+    "PA7": "gpio adc pwm",
+    "PA8": "gpio pwm",
+    "PA9": "gpio pwm",
+    "PA10": "gpio pwm",
+    "PA11": "gpio pwm",
+    "PA12": "gpio",
+    "PA15": "gpio pwm",
+    "PB0": "gpio adc pwm",
+    "PB1": "gpio adc pwm",
+    "PB4": "gpio pwm",
+    "PB5": "gpio pwm",
+    "PB6": "gpio pwm",
+    "PB7": "gpio pwm",
+    "PB8": "gpio pwm",
+    "PB9": "gpio pwm",
+    "PB10": "gpio pwm",
+    "PB12": "gpio",
+    "PB13": "gpio",
+    "PB14": "gpio",
+    "PB15": "gpio",
+    "PC0": "gpio adc",
+    "PC1": "gpio adc",
+    "PC2": "gpio adc",
+    "PC3": "gpio adc",
+    "PC4": "gpio adc",
+    "PC5": "gpio adc",
+    "PC6": "gpio pwm",
+    "PC7": "gpio pwm",
+    "PC8": "gpio pwm",
+    "PC9": "gpio pwm",
+    "PC10": "gpio",
+    "PC11": "gpio",
+    "PC12": "gpio",
+    "PC13": "gpio",
+    "PD2": "gpio",
+}

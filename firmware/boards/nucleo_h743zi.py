@@ -15,6 +15,8 @@ SUPPLY_MV = 3300
 # pyb.ADCAll reads the sensor of this chip wrongly
 HAS_MCU_TEMPERATURE = False
 PROMPT_WINDOW_MS = 600
+# The timer that looks for a silent Pi; no PWM may take it
+DEADMAN_TIMER = 17
 
 PINS = (
     {
@@ -41,3 +43,19 @@ PINS = (
     {"name": "d14", "pin": "PB9", "can": ("in", "out"), "floating": True},
     {"name": "d15", "pin": "PB8", "can": ("in", "out"), "floating": True},
 )
+
+# What a configuration may use, and for what: digital, measuring, a timer's channel
+USABLE = {
+    "PA3": "gpio adc pwm",
+    "PB0": "gpio pwm",
+    "PB8": "gpio pwm",
+    "PB9": "gpio pwm",
+    "PB14": "gpio",
+    "PC0": "gpio adc",
+    "PC13": "gpio",
+    "PD14": "gpio pwm",
+    "PD15": "gpio pwm",
+    "PE9": "gpio pwm",
+    "PE11": "gpio pwm",
+    "PE13": "gpio pwm",
+}

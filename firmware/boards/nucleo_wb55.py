@@ -14,6 +14,8 @@ SUPPLY_MV = 3300
 # MicroPython is built for it without pyb.ADCAll
 HAS_MCU_TEMPERATURE = False
 PROMPT_WINDOW_MS = 600
+# The timer that looks for a silent Pi; no PWM may take it
+DEADMAN_TIMER = 17
 
 PINS = (
     {
@@ -65,3 +67,29 @@ PINS = (
     {"name": "d14", "pin": "PB9", "can": ("in", "out"), "floating": True},
     {"name": "d15", "pin": "PB8", "can": ("in", "out"), "floating": True},
 )
+
+# What a configuration may use, and for what: digital, measuring, a timer's channel
+USABLE = {
+    "PA0": "gpio adc pwm",
+    "PA1": "gpio adc pwm",
+    "PA2": "gpio adc pwm",
+    "PA3": "gpio adc pwm",
+    "PA8": "gpio adc pwm",
+    "PA9": "gpio adc pwm",
+    "PA10": "gpio pwm",
+    "PB0": "gpio",
+    "PB1": "gpio",
+    "PB5": "gpio",
+    "PB8": "gpio",
+    "PB9": "gpio",
+    "PC0": "gpio adc",
+    "PC1": "gpio adc",
+    "PC2": "gpio adc",
+    "PC3": "gpio adc",
+    "PC4": "gpio adc",
+    "PC6": "gpio",
+    "PC10": "gpio",
+    "PC12": "gpio",
+    "PD0": "gpio",
+    "PD1": "gpio",
+}

@@ -14,6 +14,8 @@ SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True
 # A computer needs a second or two to notice a new USB device; a frame ends the wait
 PROMPT_WINDOW_MS = 3000
+# The timer that looks for a silent Pi; no PWM may take it
+DEADMAN_TIMER = 11
 
 PINS = (
     {"name": "led", "pin": "PB4", "aliases": ("blue led", "light"), "can": ("in", "out")},
@@ -42,3 +44,39 @@ PINS = (
     {"name": "y11", "pin": "PB0", "can": ("in", "out"), "floating": True},
     {"name": "y12", "pin": "PB1", "can": ("in", "out"), "floating": True},
 )
+
+# What a configuration may use, and for what: digital, measuring, a timer's channel
+USABLE = {
+    "PA0": "gpio adc pwm",
+    "PA1": "gpio adc pwm",
+    "PA2": "gpio adc pwm",
+    "PA3": "gpio adc pwm",
+    "PA4": "gpio adc",
+    "PA5": "gpio adc pwm",
+    "PA6": "gpio adc pwm",
+    "PA7": "gpio adc pwm",
+    "PA14": "gpio",
+    "PA15": "gpio pwm",
+    "PB0": "gpio adc pwm",
+    "PB1": "gpio adc pwm",
+    "PB3": "gpio pwm",
+    "PB4": "gpio pwm",
+    "PB6": "gpio pwm",
+    "PB7": "gpio pwm",
+    "PB8": "gpio pwm",
+    "PB9": "gpio pwm",
+    "PB10": "gpio pwm",
+    "PB11": "gpio pwm",
+    "PB12": "gpio",
+    "PB13": "gpio",
+    "PB14": "gpio pwm",
+    "PB15": "gpio pwm",
+    "PC0": "gpio adc",
+    "PC1": "gpio adc",
+    "PC2": "gpio adc",
+    "PC3": "gpio adc",
+    "PC4": "gpio adc",
+    "PC5": "gpio adc",
+    "PC6": "gpio pwm",
+    "PC7": "gpio pwm",
+}

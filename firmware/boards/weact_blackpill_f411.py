@@ -13,6 +13,8 @@ SUPPLY_MV = 3300
 HAS_MCU_TEMPERATURE = True
 # A computer needs a second or two to notice a new USB device; a frame ends the wait
 PROMPT_WINDOW_MS = 3000
+# The timer that looks for a silent Pi; no PWM may take it
+DEADMAN_TIMER = 11
 
 PINS = (
     {
@@ -42,3 +44,29 @@ PINS = (
     {"name": "b14", "pin": "PB14", "can": ("in", "out"), "floating": True},
     {"name": "b15", "pin": "PB15", "can": ("in", "out"), "floating": True},
 )
+
+# What a configuration may use, and for what: digital, measuring, a timer's channel
+USABLE = {
+    "PA0": "gpio adc pwm",
+    "PA1": "gpio adc pwm",
+    "PA2": "gpio adc pwm",
+    "PA3": "gpio adc pwm",
+    "PA8": "gpio pwm",
+    "PA9": "gpio pwm",
+    "PA10": "gpio pwm",
+    "PA15": "gpio pwm",
+    "PB0": "gpio adc pwm",
+    "PB1": "gpio adc pwm",
+    "PB3": "gpio pwm",
+    "PB5": "gpio pwm",
+    "PB6": "gpio pwm",
+    "PB7": "gpio pwm",
+    "PB8": "gpio pwm",
+    "PB9": "gpio pwm",
+    "PB10": "gpio pwm",
+    "PB12": "gpio",
+    "PB13": "gpio",
+    "PB14": "gpio",
+    "PB15": "gpio",
+    "PC13": "gpio",
+}

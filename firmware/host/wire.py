@@ -20,6 +20,8 @@ BAUDRATE = 115200
 # A request over a pseudo-terminal takes a millisecond, over 115200 baud a few
 ANSWER_LIMIT_S = 0.5
 TRIES = 6
+# Four of them until the board takes the host for dead
+PING_INTERVAL_S = 0.12
 CREDIT = 64
 
 
@@ -143,9 +145,19 @@ class Wire:
             packed += part[4:]
         return zlib.decompress(packed)
 
-    def status(self) -> tuple[int, int, int, int, int]:
-        """State, uptime in ms, outputs under lease, frames received, frames dropped."""
-        state, uptime_ms, leased, frames, dropped = struct.unpack(
-            "<BIIII", self.call(codec.METHOD_STATUS)
-        )
-        return state, uptime_ms, leased, frames, dropped
+    def status(self) -> tuple[int, ...]:
+        """State, uptime in ms, outputs under lease, frames received, frames dropped, reason."""
+        return struct.unpack(codec.STATUS_FORMAT, self.call(codec.METHOD_STATUS))
+
+    def clear(self) -> None:
+        """Unlock the outputs, whatever they were locked for."""
+        reason = self.status()[5]
+        self.call(codec.METHOD_CLEAR, bytes([reason]))
+
+    def rest(self, for_s: float) -> None:
+        """Do nothing but show that the host is alive, so that the dead man's handle rests."""
+        until_s = time.monotonic() + for_s
+        while (left_s := until_s - time.monotonic()) > 0:
+            self.send(codec.PING, struct.pack(codec.PING_FORMAT, 0))
+            for _ in self.frames(min(left_s, PING_INTERVAL_S)):
+                pass

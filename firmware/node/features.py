@@ -3,12 +3,14 @@
 # `system` comes first: the outputs' leases are looked at before anything that may take its time.
 
 from node.analog import Analog
+from node.attached import Attached
 from node.gpio import Gpio
+from node.supply import Supply
 from node.thermometer import Thermometer
 
 
-def of(board, pins, system):
-    features = [system, Gpio(pins), Analog(pins)]
+def of(board, pins, system, configuration):
+    features = [system, configuration, Gpio(pins), Analog(pins), Attached(pins)]
     if board.HAS_MCU_TEMPERATURE:
-        features.append(Thermometer())
+        features += [Thermometer(), Supply()]
     return tuple(features)

@@ -26,12 +26,10 @@ class Gpio:
         need(arguments, 2)
         index = arguments[0]
         value = arguments[1]
-        if self._outputs.find(index) is None:
+        if not self._pins.can_switch(index):
             raise Refusal(frame.BAD_PIN, "that pin is not an output")
         if value > 1:
             raise Refusal(frame.OUT_OF_RANGE, "a pin is off or on")
-        if self._outputs.stopped:
-            raise Refusal(frame.UNSAFE_STATE, "stopped: start a new session")
         answer[AT] = self._outputs.write(index, value, ticks_ms())
         return 1
 

@@ -4,16 +4,21 @@ import gc
 from time import ticks_diff, ticks_ms
 
 import description
+import frame
 import machine
 import micropython
 from micropython import const
 from node import features
 from node.calls import Calls
+from node.configuration import Configuration
+from node.deadman import DeadMan
+from node.entries import Unfit
 from node.events import Events
-from node.identity import greeting
+from node.identity import WATCHDOG, greeting, reset_cause
 from node.pins import Pins
 from node.port import Port, open_stream
 from node.session import Session
+from node.store import Store
 from node.system import System
 
 # How long the MCU may doze before the outputs are looked at again
@@ -28,10 +33,14 @@ _COLLECT_EVERY_MS = const(2_000)
 class Loop:
     def __init__(self, board):
         # First of all, so that the outputs are safe before anything else can fail
-        pins = Pins(board.PINS, board.SUPPLY_MV)
+        self._configuration = Configuration(board, Store(board.FLASH_CLASS))
+        pins = self._made_pins(board)
+        self._deadman = DeadMan(pins.outputs)
         self._port = Port(open_stream(board.LINK))
-        self._system = System(pins.outputs, description.MANIFEST)
-        found = features.of(board, pins, self._system)
+        self._system = System(
+            pins.outputs, description.MANIFEST, self._configuration, self._deadman
+        )
+        found = features.of(board, pins, self._system, self._configuration)
         events = Events(pins, self._system, found)
         self._calls = Calls(found + (events,))  # noqa: RUF005  - MicroPython has no (*found, ...)
         self._session = Session(
@@ -42,22 +51,43 @@ class Loop:
             board.RECEIVE_WINDOW_BYTES,
             events,
         )
+        self._system.announce_busy = self._session.announce_busy
+        self._configuration.attach(pins, self._calls, self._system)
+        if reset_cause() == WATCHDOG:
+            pins.outputs.lock(frame.REASON_WATCHDOG)
+        self._timer_number = board.DEADMAN_TIMER
         self._buffer = bytearray(_READ_BYTES)
         self._collected_ms = ticks_ms()
+
+    def _made_pins(self, board):
+        # As they are wired, so that the first level of every output is its own safe one
+        try:
+            return Pins(board.PINS, board.SUPPLY_MV, self._configuration.stored_entries())
+        except Unfit:
+            self._configuration.forget()
+            return Pins(board.PINS, board.SUPPLY_MV)
 
     def run(self):
         # From here on a Ctrl-C byte is data
         micropython.kbd_intr(-1)
         watchdog = machine.WDT(timeout=_WATCHDOG_MS)
+        self._deadman.start(self._timer_number)
         while True:
             try:
                 self._pass()
             except (
                 Exception
             ):  # a fault of ours: outputs safe, go on; if it lasts, the watchdog acts
-                self._system.make_safe()
+                self._fail()
             else:
+                self._deadman.passed(ticks_ms())
                 watchdog.feed()
+
+    def _fail(self):
+        try:
+            self._system.fail()
+        except Exception:  # an output that cannot be driven: the watchdog ends that
+            return
 
     def _pass(self):
         session = self._session

@@ -1,31 +1,46 @@
 # Outputs, and the only place that drives a pin.
 #
-# Every output has a logical value (1 is on, whatever level that takes), a safe value and a lease.
-# It stays away from its safe value only while the Pi renews the lease, or for the fixed time of a
-# reflex; when that ends, on ESTOP and on a fault of the loop it is driven to its safe value, and
-# what the Pi holds also when a session starts.
-# Nothing that arrives can make a lease longer than the longest one.
+# Every output has a logical value (1 is on, whatever level that takes), a safe value, a lease and
+# limits. It stays away from its safe value only while the Pi renews the lease, or for the fixed
+# time of a reflex, and while no limit ends it. When that ends, on ESTOP and on a fault it is driven
+# to its safe value, and what the Pi holds also when a session starts and when the link is silent.
+# Nothing that arrives can make a lease longer than the longest one or lift a limit.
 
-from time import ticks_add, ticks_diff
+from time import ticks_add, ticks_diff, ticks_ms
 
-# A board file may ask for less, never for more
+import frame
+from node.calls import Refusal
+from node.limits import Limits
+
+# A board file or a configuration may ask for less, never for more
 LEASE_LONGEST_MS = 10_000
 LEASE_DEFAULT_MS = 2_000
+# By the reason of the lock
+_STOPPED = ("", "an emergency stop", "a watchdog reset", "a fault of the firmware")
 
 
 class Output:
-    # One pin that can be driven. `floating` ones are left as inputs until they are first written,
-    # because something else may be driving that wire.
+    # One pin that can be driven, or a device in the shape of one: OUT, init(mode, value=),
+    # value(level) and value(). `options` are those of a board file's row or of an entry.
+    # `floating` ones are left as inputs until they are first written, because something else may
+    # be driving that wire. A device brings its own safe value and inverts by itself.
 
-    def __init__(self, pin, active_low, safe, lease_ms, floating):
+    def __init__(self, pin, options, now_ms, safe=None):
+        self.name = options.get("name", "")
         self._pin = pin
-        self._inverted = 1 if active_low else 0
+        self._inverted = 1 if safe is None and options.get("active_low", False) else 0
         self._driven = False
-        self.safe = safe
-        self.lease_ms = min(lease_ms, LEASE_LONGEST_MS)
+        self.safe = options.get("safe", 0) if safe is None else safe
+        self._safe_level = self.safe ^ self._inverted
+        self.lease_ms = min(options.get("lease_ms", LEASE_DEFAULT_MS), LEASE_LONGEST_MS)
         self.ends_ms = 0
-        if not floating:
-            self.drive(safe)
+        self.limits = Limits(options, now_ms)
+        # What must be so while it is on: (reading, value, name), where reading() gives a value
+        self.needs = ()
+        # A device that cannot be driven from an interrupt says so
+        self._trips = getattr(pin, "TRIPS", True)
+        if not options.get("floating", False):
+            self.drive(self.safe)
 
     @property
     def is_driven(self):
@@ -44,100 +59,200 @@ class Output:
         if self._driven:
             self.drive(self.safe)
 
+    def trip(self):
+        # In a hard interrupt: integers only, nothing may allocate
+        if self._driven and self._trips:
+            try:
+                self._pin.value(self._safe_level)
+            except Exception:
+                pass
+
     def read(self):
         # From the pin, not from memory: a shorted output must show
         return self._pin.value() ^ self._inverted
+
+    def unmet(self):
+        # The first thing it needs and does not have, None when it has all
+        for need in self.needs:
+            try:
+                met = need[0]() == need[1]
+            except Exception:  # what cannot be read is not so
+                met = False
+            if not met:
+                return need
+        return None
 
 
 class Outputs:
     # All outputs of a board, by the index of the pin; None stands for a pin that is no output.
 
-    def __init__(self, outputs):
-        self._outputs = outputs
+    def __init__(self, table=()):
+        self._table = table
         # Bit n: the Pi holds pin n, by a lease that it renews
         self.leased = 0
         # Bit n: a reflex of the board holds pin n, for a time that nobody renews
         self.reflexed = 0
-        # After ESTOP nothing may be switched until a new session
-        self.stopped = False
+        # Why the last word of a reflex was refused: an answer code
+        self.refusal = frame.OK
+        # Why nothing may be switched: a reason of the wire format
+        self.reason = frame.REASON_NONE
+        # Bit n: an interrupt has driven pin n to its safe value, and the loop has yet to note it
+        self._tripped = 0
 
-    def find(self, index):
-        return self._outputs[index] if index < len(self._outputs) else None
+    @property
+    def stopped(self):
+        return self.reason != frame.REASON_NONE
 
     @property
     def held(self):
         return self.leased | self.reflexed
 
+    def find(self, index):
+        return self._table[index] if index < len(self._table) else None
+
+    def replace(self, table):
+        # Other pins are there from now on
+        self.make_safe()
+        self._table = table
+
     def write(self, index, value, now_ms):
-        # The Pi's word, which takes over what a reflex holds
-        output = self._outputs[index]
-        bit = 1 << index
-        self.reflexed &= ~bit
-        if value == output.safe:
-            self.leased &= ~bit
-        else:
-            # Before the pin moves: whatever goes wrong after this, the lease ends
-            output.ends_ms = ticks_add(now_ms, output.lease_ms)
-            self.leased |= bit
-        output.drive(value)
-        return output.read()
+        # The Pi's word, which takes over what a reflex holds; returns what the pin reads after it
+        self._change(index, value, now_ms, 0)
+        return self._table[index].read()
 
     def write_reflex(self, index, value, duration_ms, now_ms):
-        # A reflex's word: it may end what anybody holds, but not prolong or change it. Returns
-        # whether that was done.
-        output = self._outputs[index]
-        bit = 1 << index
-        if value == output.safe:
-            self.leased &= ~bit
-            self.reflexed &= ~bit
-        elif self.held & bit:
+        # A reflex's word: it may end what anybody holds, but not prolong or change it, and every
+        # limit holds for it. Without a longest on-time the longest lease is the longest.
+        # Returns whether that was done.
+        output = self.find(index)
+        if output is None or (value != output.safe and self.held & (1 << index)):
+            self.refusal = frame.BUSY_CODE
             return False
-        else:
-            output.ends_ms = ticks_add(now_ms, min(duration_ms, LEASE_LONGEST_MS))
-            self.reflexed |= bit
-        output.drive(value)
+        longest_ms = output.limits.max_on_ms or LEASE_LONGEST_MS
+        try:
+            self._change(index, value, now_ms, max(1, min(duration_ms, longest_ms)))
+        except Refusal as refusal:
+            self.refusal = refusal.code
+            return False
         return True
 
     def renew(self, mask, now_ms):
-        for index in range(len(self._outputs)):
+        for index in range(len(self._table)):
             if mask & self.leased & (1 << index):
-                output = self._outputs[index]
+                output = self._table[index]
                 output.ends_ms = ticks_add(now_ms, output.lease_ms)
         return self.leased
 
     def make_safe(self):
-        self.leased = 0
-        self.reflexed = 0
-        for output in self._outputs:
-            if output is not None:
-                output.make_safe()
+        # Even where one of them fails the others are made safe
+        self._release(-1, ticks_ms())
 
     def release(self):
         # Everything safe but what a reflex holds, which ends by itself and needs no Pi
-        self.leased = 0
-        for index in range(len(self._outputs)):
-            output = self._outputs[index]
-            if output is not None and not self.reflexed & (1 << index):
-                output.make_safe()
+        self._release(~self.reflexed, ticks_ms())
 
-    def stop(self):
-        self.stopped = True
+    def lock(self, reason):
+        # Until `clear`; an emergency stop outranks what was before it
+        if reason == frame.REASON_ESTOP or not self.reason:
+            self.reason = reason
         self.make_safe()
 
-    def begin_session(self):
-        self.release()
-        self.stopped = False
+    def clear(self, reason):
+        if self.reason and reason != self.reason:
+            raise Refusal(frame.OUT_OF_RANGE, "it was " + _STOPPED[self.reason])
+        self.reason = frame.REASON_NONE
 
     def tick(self, now_ms):
         # Called in every pass of the main loop; every rule about time belongs here
-        held = self.leased | self.reflexed
-        if not held:
+        self._settle(now_ms)
+        held = self.held
+        ended = 0
+        for index in range(len(self._table)):
+            output = self._table[index]
+            if output is not None:
+                if held & (1 << index) and _must_end(output, now_ms):
+                    ended |= 1 << index
+                output.limits.tick(now_ms)
+        if ended:
+            self._release(ended, now_ms)
+
+    def trip(self, mask):
+        # In a hard interrupt: integers only, nothing may allocate. The loop notes the rest.
+        self._tripped |= mask
+        for index in range(len(self._table)):
+            if mask & (1 << index) and self._table[index] is not None:
+                self._table[index].trip()
+
+    def _writable(self, index):
+        output = self.find(index)
+        if output is None:
+            raise Refusal(frame.BAD_PIN, "that pin is not an output")
+        if self.reason:
+            raise Refusal(frame.UNSAFE_STATE, "stopped by " + _STOPPED[self.reason])
+        return output
+
+    def _change(self, index, value, now_ms, duration_ms):
+        # For the time of a reflex; 0 is the lease of the Pi
+        output = self._writable(index)
+        self._settle(now_ms)
+        bit = 1 << index
+        was_on = self.held & bit
+        if value == output.safe:
+            self._release(bit, now_ms)
+            if not output.is_driven:
+                output.drive(value)  # from here on it is not left alone any more
             return
-        for index in range(len(self._outputs)):
-            bit = 1 << index
-            if held & bit:
-                output = self._outputs[index]
-                if ticks_diff(now_ms, output.ends_ms) >= 0:
-                    self.leased &= ~bit
-                    self.reflexed &= ~bit
+        self._judge(output, was_on, now_ms)
+        # Before the pin moves: whatever goes wrong after this, it ends
+        output.ends_ms = ticks_add(now_ms, duration_ms or output.lease_ms)
+        if duration_ms:
+            self.reflexed |= bit
+        else:
+            self.leased |= bit
+            self.reflexed &= ~bit
+        if not was_on:
+            output.limits.note_on(now_ms)
+        output.drive(value)
+        if self._tripped & bit:
+            # The interrupt came first: its word counts
+            self._settle(now_ms)
+            raise Refusal(frame.UNSAFE_STATE, "the link has been silent")
+
+    def _settle(self, now_ms):
+        # What an interrupt has done becomes known to the loop
+        tripped = self._tripped
+        if tripped:
+            self._tripped = 0
+            self._release(tripped, now_ms)
+
+    def _judge(self, output, was_on, now_ms):
+        unmet = output.unmet()
+        if unmet is not None:
+            text = "%s needs %s %s" % (output.name, unmet[2], "on" if unmet[1] else "off")
+            raise Refusal(frame.INTERLOCK, text)
+        text = "" if was_on else output.limits.refusal(now_ms)
+        if text:
+            raise Refusal(frame.BUSY_CODE, "%s %s" % (output.name, text))
+
+    def _release(self, mask, now_ms):
+        fault = None
+        held = self.held
+        self.leased &= ~mask
+        self.reflexed &= ~mask
+        for index in range(len(self._table)):
+            output = self._table[index]
+            if output is not None and mask & (1 << index):
+                if held & (1 << index):
+                    output.limits.note_off(now_ms)
+                try:
                     output.make_safe()
+                except Exception as err:  # the others come first, the fault after them
+                    fault = err
+        if fault is not None:
+            raise fault
+
+
+def _must_end(output, now_ms):
+    if ticks_diff(now_ms, output.ends_ms) >= 0:
+        return True
+    return output.limits.is_over(now_ms) or output.unmet() is not None

@@ -1,54 +1,74 @@
-# The board's pins, made from the table of the board file.
+# The pins by their index: those of the board file, then the configured entries.
 #
-# Reading is done here; driving only through outputs.
+# Reading is done here; driving only through outputs. `apply` puts other entries in place: outputs
+# are safe before anything changes, and what stays as it was is not touched.
 
 import machine
-from node.outputs import LEASE_DEFAULT_MS, Output, Outputs
+from node import kinds
+from node.entries import Unfit, is_shadowed
+from node.outputs import Outputs
 from node.ring import Edges
+from node.slot import Slot
 
-_PULLS = {"up": machine.Pin.PULL_UP, "down": machine.Pin.PULL_DOWN, "": machine.Pin.PULL_NONE}
 _U16_FULL = 65535
+_CAN = {kinds.OUTPUT: ("in", "out"), kinds.INPUT: ("in",), kinds.ANALOG: ("adc",)}
 
 
 class Pins:
-    # `table` is the board file's PINS; an index is a position in it, as in the manifest.
+    # `table` is the board file's PINS; an index is a position in it, as in the manifest, and
+    # behind it a position among the entries. A row that an entry shadows keeps its index: None.
 
-    def __init__(self, table, supply_mv):
+    def __init__(self, table, supply_mv, entries=()):
+        self._table = table
         self._supply_mv = supply_mv
-        # By index, None where the pin cannot do that
-        self._inputs = []
-        self._inverted = []
-        self._analog = []
-        self.outputs = Outputs(tuple(self._add(row) for row in table))
+        self._slots = []
+        # Those whose device wants to be looked after in every pass
+        self.ticking = ()
+        self.outputs = Outputs()
+        self.apply(entries)
+
+    def apply(self, entries):
+        # Raises Unfit when an entry cannot be made; then only what came before it is left
+        self.outputs.replace(())
+        self.ticking = ()
+        old = [slot for slot in self._slots if slot is not None]
+        rows = [None if is_shadowed(row, entries) else row for row in self._table]
+        rows.extend(entries)
+        kept = [_taken(old, row) for row in rows]
+        for slot in old:
+            slot.close()
+        self._slots = []
+        try:
+            for at in range(len(rows)):
+                self._slots.append(kept[at] or _made(rows[at]))
+            self._connect()
+        finally:
+            self.outputs.replace(tuple([slot and slot.output for slot in self._slots]))
 
     def can_read(self, index):
-        return index < len(self._inputs) and self._inputs[index] is not None
+        return self.find(index) is not None and self._slots[index].input is not None
+
+    def can_switch(self, index):
+        # A plain output, which is off or on; a device has methods of its own
+        return self.can_read(index) and self._slots[index].output is not None
 
     def can_measure(self, index):
-        return index < len(self._analog) and self._analog[index] is not None
+        return self.find(index) is not None and self._slots[index].analog is not None
 
-    @property
-    def any_inputs(self):
-        return any(pin is not None for pin in self._inputs)
-
-    @property
-    def any_analog(self):
-        return any(pin is not None for pin in self._analog)
-
-    @property
-    def any_outputs(self):
-        return any(self.outputs.find(index) is not None for index in range(len(self._inputs)))
+    def find(self, index):
+        # The slot of that index, None where there is none or an entry has its pin
+        return self._slots[index] if index < len(self._slots) else None
 
     def read(self, index):
-        return self._inputs[index].value() ^ self._inverted[index]
+        return self._slots[index].read()
 
     def logical(self, index, level):
-        return level ^ self._inverted[index]
+        return level ^ self._slots[index].inverted
 
     def watch(self, index, ring):
         # Every edge goes into the ring; None where the pin has no interrupt that is free, since
         # pins of the same number share one
-        pin = self._inputs[index] if self.can_read(index) else None
+        pin = self._slots[index].input if self.can_read(index) else None
         if not hasattr(pin, "irq"):
             return None
         edges = Edges(ring, index, pin)
@@ -59,25 +79,49 @@ class Pins:
         return edges
 
     def unwatch(self, index):
-        self._inputs[index].irq(None)
+        self._slots[index].input.irq(None)
 
     def millivolts(self, index):
-        return self._analog[index].read_u16() * self._supply_mv // _U16_FULL
+        return self._slots[index].analog.read_u16() * self._supply_mv // _U16_FULL
 
-    def _add(self, row):
-        # Returns what drives the pin, None when it is no output
-        can = row["can"]
-        active_low = row.get("active_low", False)
-        self._inverted.append(1 if active_low else 0)
-        # An analog pin stays out of digital mode, which would load what it measures
-        pin = machine.Pin(row["pin"])
-        self._analog.append(machine.ADC(pin) if "adc" in can else None)
-        self._inputs.append(pin if "in" in can else None)
-        output = None
-        if "out" in can:
-            safe = row.get("safe", 0)
-            lease_ms = row.get("lease_ms", LEASE_DEFAULT_MS)
-            output = Output(pin, active_low, safe, lease_ms, row.get("floating", False))
-        if "in" in can and (output is None or not output.is_driven):
-            pin.init(machine.Pin.IN, _PULLS[row.get("pull", "")])
-        return output
+    def _connect(self):
+        # What an output needs, once every pin is there
+        named = {}
+        made = [slot for slot in self._slots if slot is not None]
+        self.ticking = tuple([slot for slot in made if hasattr(slot.device, "tick")])
+        for slot in made:
+            if slot.is_readable:
+                named[slot.row["name"]] = slot
+        for slot in made:
+            if slot.output is not None:
+                needs = slot.row.get("needs", ())
+                if not all(name in named for name, _value in needs):
+                    raise Unfit(slot.row["name"] + ": it needs a pin that cannot be read")
+                slot.output.needs = tuple(
+                    [(named[name].read, value, name) for name, value in needs]
+                )
+
+
+def _made(row):
+    if row is None:
+        return None
+    try:
+        if "kind" not in row:
+            return Slot(row, row["can"])
+        return Slot(row, _CAN.get(row["kind"], ()), kinds.device_class(row["kind"]))
+    except Exception as err:  # of any driver; what it says is for whoever wrote the entry
+        raise Unfit("%s: %s" % (row["name"], _told(err)))  # noqa: B904  - MicroPython keeps no causes
+
+
+def _taken(slots, row):
+    # Takes the slot that was made of just that row out of those that are left over
+    for at in range(len(slots)):
+        if row is not None and slots[at].row == row:
+            return slots.pop(at)
+    return None
+
+
+def _told(err):
+    if isinstance(err, (ImportError, AttributeError)):
+        return "this firmware has no driver for it"
+    return str(err.args[0]) if err.args else type(err).__name__

@@ -13,6 +13,8 @@ from node.sender import Sender
 
 _REQUEST_HEADER_BYTES = const(5)
 _HELLO_BYTES = const(6)
+# The configuration's hash in HELLO_ACK, behind everything that is there before it
+_HASH_AT = const(28)
 # Damage comes in bursts; one NAK for each burst
 _NAK_LEAST_MS = const(20)
 # Slots from here on are events', those before it answers'
@@ -36,6 +38,7 @@ class Session:
         self._ack_due = False
         self._nak_ms = ticks_ms()
         self._pong = bytearray(8)
+        self._busy = bytearray(2)
 
     @property
     def is_idle(self):
@@ -73,6 +76,12 @@ class Session:
         elif self._ack_due:
             self._send(frame.ACK, 0, _NOTHING)
 
+    def announce_busy(self, milliseconds):
+        # Nothing will be read for so long: whoever sends now would send for nothing
+        if self._is_alive:
+            struct.pack_into(frame.BUSY_FORMAT, self._busy, 0, milliseconds)
+            self._send(frame.BUSY, 0, self._busy)
+
     @property
     def _is_alive(self):
         return self._decoder.nonce != 0 and not self._sender.dead
@@ -98,10 +107,14 @@ class Session:
             self._greet(decoder, now_ms)
         elif kind == frame.ESTOP:
             self._system.stop()
-            self._send(frame.ACK, 0, _NOTHING)
-        elif not self._is_alive:
-            return
-        elif kind == frame.REQUEST:
+            if decoder.nonce:
+                self._send(frame.ACK, 0, _NOTHING)
+        elif self._is_alive:
+            self._system.heard(now_ms)
+            self._take(kind, decoder, now_ms)
+
+    def _take(self, kind, decoder, now_ms):
+        if kind == frame.REQUEST:
             self._note_header(decoder, now_ms)
             self._take_request(decoder, now_ms)
         elif kind == frame.ACK:
@@ -123,6 +136,8 @@ class Session:
             self._begin(nonce if version else 0)
             self._nak_ms = now_ms  # what came before the greeting is nobody's loss
             struct.pack_into("<IB", self._greeting, 0, nonce, version)
+            end = _HASH_AT + len(self._system.configuration_hash)
+            self._greeting[_HASH_AT:end] = self._system.configuration_hash
         self._send(frame.HELLO_ACK, 0, self._greeting)
 
     def _begin(self, nonce):

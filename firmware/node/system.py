@@ -10,21 +10,20 @@ from node.uptime import Uptime
 
 _MANIFEST_CHUNK_BYTES = const(200)
 
-STATE_BOOT = 0
-STATE_IDLE = 1
-STATE_ARMED = 3
-STATE_SAFE = 4
-
 
 class System:
-    def __init__(self, outputs, manifest):
+    def __init__(self, outputs, manifest, configuration, deadman):
         self._outputs = outputs
+        self._configuration = configuration
+        self._deadman = deadman
         self._manifest = manifest
         self._uptime = Uptime()
         self._in_session = False
         # Set by the link, which knows its decoder
         self.frames = 0
         self.dropped = 0
+        # Takes milliseconds and tells the Pi that nothing will be read for so long
+        self.announce_busy = _nobody_to_tell
 
     def handlers(self):
         return {
@@ -32,30 +31,43 @@ class System:
             frame.METHOD_LEASE_RENEW: self._renew_leases,
             frame.METHOD_SAFE: self._make_safe,
             frame.METHOD_STATUS: self._status,
+            frame.METHOD_CLEAR: self._clear,
         }
 
     @property
     def state(self):
-        if self._outputs.stopped:
-            return STATE_SAFE
+        if self._outputs.reason:
+            return frame.STATE_SAFE
         if self._outputs.held:
-            return STATE_ARMED
-        return STATE_IDLE if self._in_session else STATE_BOOT
+            return frame.STATE_ARMED
+        if not self._in_session:
+            return frame.STATE_BOOT
+        configured = any(self._configuration.hash)
+        return frame.STATE_CONFIGURED if configured else frame.STATE_IDLE
+
+    @property
+    def configuration_hash(self):
+        return self._configuration.hash
 
     def begin_session(self, is_open):
-        # Every session starts with safe outputs, and ends what an ESTOP has locked
-        self._outputs.begin_session()
+        # Every session starts with safe outputs; what is locked stays locked
+        self._outputs.release()
         self._in_session = is_open
+
+    def heard(self, now_ms):
+        # A valid frame of the session has come
+        self._deadman.heard(now_ms)
 
     def tick(self, now_ms):
         self._outputs.tick(now_ms)
         self._uptime.advance(now_ms)
 
     def stop(self):
-        self._outputs.stop()
+        self._outputs.lock(frame.REASON_ESTOP)
 
-    def make_safe(self):
-        self._outputs.make_safe()
+    def fail(self):
+        # The loop itself is at fault
+        self._outputs.lock(frame.REASON_FAULT)
 
     def uptime_ms(self, now_ms):
         return self._uptime.milliseconds(now_ms)
@@ -82,8 +94,18 @@ class System:
         self._outputs.make_safe()
         return 0
 
+    def _clear(self, arguments, answer):
+        need(arguments, 1)
+        self._outputs.clear(arguments[0])
+        answer[AT] = self.state
+        return 1
+
     def _status(self, _arguments, answer):
-        leased = self._outputs.leased
-        fields = (self.state, self.uptime_ms(ticks_ms()), leased, self.frames, self.dropped)
-        struct.pack_into("<BIIII", answer, AT, *fields)
-        return 17
+        outputs = self._outputs
+        fields = (self.state, self.uptime_ms(ticks_ms()), outputs.leased, self.frames, self.dropped)
+        struct.pack_into(frame.STATUS_FORMAT, answer, AT, *fields, outputs.reason)
+        return 18
+
+
+def _nobody_to_tell(_milliseconds):
+    pass

@@ -2,8 +2,19 @@
 #
 # Only what the firmware uses. Every change of a driven pin goes into the record.
 
+import board
+import interrupts
+import things
 import wires
 import world
+from peripherals import (  # noqa: F401  - of this module for the firmware
+    PWM,
+    BridgeUART,
+    SoftI2C,
+    SoftSPI,
+    bitstream,
+    time_pulse_us,
+)
 
 PWRON_RESET = 1
 HARD_RESET = 2
@@ -17,19 +28,22 @@ _U16_FULL = 65535
 class Pin:
     IN = 0
     OUT = 1
+    OPEN_DRAIN = 2
     PULL_NONE = 0
     PULL_UP = 1
     PULL_DOWN = 2
     IRQ_RISING = 1
     IRQ_FALLING = 2
 
-    def __init__(self, name, mode=-1, pull=PULL_NONE):
+    def __init__(self, name, mode=-1, pull=PULL_NONE, *, value=None):
         self._name = name
+        if mode != -1:
+            things.wake("pin", name)
         self._pull = pull
         self._level = 0
         self._mode = -1
         if mode != -1:
-            self.init(mode, pull)
+            self.init(mode, pull, value)
 
     @property
     def name(self):
@@ -46,15 +60,24 @@ class Pin:
     def value(self, level=None):
         if level is not None:
             if self._mode == self.OUT and level != self._level:
+                paused = interrupts.pause()
                 world.record_pin(self._name, level)
+                interrupts.resume(paused)
             self._level = level
+            thing = self._mode == self.OPEN_DRAIN and things.at(self._name, "line")
+            if thing:
+                thing.line(level)
             return None
         idle = 1 if self._pull == self.PULL_UP else 0
         driven = self._level if self._mode == self.OUT else None
         return world.level(self._name, driven, idle)
 
-    def irq(self, handler=None, trigger=0, *, hard=False):
-        world.interrupt(self._name, handler and (lambda: handler(self)))
+    def irq(self, handler=None, trigger=IRQ_FALLING | IRQ_RISING, *, hard=False):
+        def edge(level):
+            if trigger & (self.IRQ_RISING if level else self.IRQ_FALLING):
+                handler(self)
+
+        world.interrupt(self._name, handler and edge)
 
 
 class ADC:
@@ -74,10 +97,14 @@ class WDT:
         world.feed()
 
 
-class UART:
+def UART(number, _baudrate=0, *, rxbuf=0, **_settings):  # noqa: N802  - MicroPython's name
+    return _LinkUART() if number == board.LINK[1] else BridgeUART(number, rxbuf)
+
+
+class _LinkUART:
     # The interpreter's end of the pseudo-terminal.
 
-    def __init__(self, number, baudrate=0, timeout=0, rxbuf=0):
+    def __init__(self):
         self._stream = wires.PTY
 
     def any(self):
@@ -110,8 +137,12 @@ class _Memory:
 mem32 = _Memory()
 
 
+def reset():
+    wires.restart()
+
+
 def reset_cause():
-    return PWRON_RESET
+    return world.reset_cause()
 
 
 def unique_id():

@@ -1,5 +1,6 @@
 # Stands in for the few things of MicroPython's pyb module that the firmware uses.
 
+import interrupts
 import world
 
 
@@ -12,3 +13,16 @@ class ADCAll:
 
     def read_core_temp(self):
         return world.temperature()
+
+    def read_vref(self):
+        return world.quantity("supply")
+
+
+class Timer:
+    # A hardware timer, whose callback runs in a hard interrupt.
+
+    def __init__(self, number, freq):
+        self._period_ms = 1000 // freq
+
+    def callback(self, function):
+        interrupts.every(self._period_ms, function, world.record_fault)

@@ -4,6 +4,7 @@
 # holds the firmware and world.json, the link to the terminal, the terminal.
 
 import json
+import os
 import sys
 
 import wires
@@ -22,6 +23,10 @@ except (ValueError, KeyError, TypeError, AttributeError) as fault:
     sys.exit(1)
 
 
+def _play(name):
+    exec(compile(_text(name), name, "exec"), _space)  # noqa: S102  - what a board does at power-on
+
+
 def _count_runs():
     # What the firmware runs is counted here, where none of its own limits can hide a repetition
     from node import calls
@@ -35,7 +40,32 @@ def _count_runs():
     calls.Calls.run = counted
 
 
+def _follow_pins():
+    # The record speaks of configured pins by their names
+    from node import pins
+
+    apply = pins.Pins.apply
+
+    def followed(self, entries):
+        world.rewire(entries)
+        return apply(self, entries)
+
+    pins.Pins.apply = followed
+
+
+def _enter_files():
+    # The board's file system
+    folder = sys.argv[4] + "/files"
+    try:
+        os.mkdir(folder)
+    except OSError:
+        pass
+    os.chdir(folder)
+
+
+_enter_files()
+_space = {"__name__": "__main__"}
+_play("boot.py")
 _count_runs()
-space = {"__name__": "__main__"}
-for name in ("boot.py", "main.py"):
-    exec(compile(_text(name), name, "exec"), space)  # noqa: S102  - what a board does at power-on
+_follow_pins()
+_play("main.py")

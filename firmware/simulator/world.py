@@ -1,8 +1,8 @@
 # The world around the simulated board: what its inputs see, and what its outputs did to it.
 #
 # The control line takes one JSON object per line: {"set": {...}}, {"stuck": {...}}, {"get": true},
-# {"bounce": {...}}, {"freeze_ms": n}, {"stop": true}. The record gets one for every change of a
-# driven pin.
+# {"bounce": {...}}, {"freeze_ms": n}, {"spin_ms": n}, {"stop": true}. The record gets one for every
+# change of a driven pin.
 
 import gc
 import json
@@ -10,15 +10,26 @@ import sys
 import time
 
 import board
+import things
 import wires
 
 SUPPLY_V = board.SUPPLY_MV / 1000
 _PULLED_OUT = 3
+_POWER_ON = 1
 # A pressed button closes and opens so often, a millisecond or two apart, before it stays
 _BOUNCES = 6
 _FAR_MS = 1_000
 _BY_PIN = {row["pin"]: row for row in board.PINS}
 _BY_NAME = {row["name"]: row for row in board.PINS}
+# What is measured without anybody having said how it is
+_COMMON = {
+    "temperature": 25.0,
+    "supply": SUPPLY_V,
+    "air_temperature": 21.5,
+    "humidity": 45.0,
+    "pressure": 1013.25,
+    "water_temperature": 18.25,
+}
 
 
 class Quantity:
@@ -44,12 +55,15 @@ class _World:
         # Driven levels by pin, and pins whose level cannot be changed by driving
         self.driven = {}
         self.stuck = {}
+        # Pins with pulses or pixels that are not as they are at their safe value
+        self.active = set()
         # What to run when the level of a pin changes, and the level it had
         self.interrupts = {}
         self.levels = {}
         # How often the firmware ran each method
         self.runs = {}
         self.boot_count = 1
+        self.reset_cause = _POWER_ON
         self.began_ms = time.ticks_ms()
         self.watchdog_ms = 0
         self.fed_ms = 0
@@ -63,17 +77,32 @@ _world = _World()
 
 def load(settings, boot_count):
     _world.boot_count = boot_count
+    _world.reset_cause = settings.get("reset_cause", _POWER_ON)
+    things.load(settings.get("devices", ()))
     _set(settings.get("values", {}))
     _world.script = sorted(settings.get("script", ()), key=lambda step: step["at_s"])
     for step in _world.script:
         # Refused now rather than in the middle of the play
         float(step["at_s"])
         _quantities(step["set"])
-    _record({"event": "boot", "count": boot_count})
+    record({"event": "boot", "count": boot_count})
 
 
 def boot_count():
     return _world.boot_count
+
+
+def reset_cause():
+    return _world.reset_cause
+
+
+def rewire(entries):
+    # The firmware is about to use these pins by these names
+    _BY_PIN.clear()
+    _BY_NAME.clear()
+    for row in board.PINS + tuple(entries):
+        _BY_PIN[row["pin"]] = row
+        _BY_NAME[row["name"]] = row
 
 
 def is_stopping():
@@ -82,32 +111,76 @@ def is_stopping():
 
 def level(pin, driven, idle):
     # What an input sees: a shorted wire, else what drives it, else what was set, else the pull
-    row = _BY_PIN[pin]
+    row = _row(pin)
     inverted = 1 if row.get("active_low", False) else 0
     if row["name"] in _world.stuck:
         return _world.stuck[row["name"]] ^ inverted
     if driven is not None:
         return driven
-    if row["name"] in _world.quantities:
-        return (1 if _world.quantities[row["name"]].now() else 0) ^ inverted
+    found = _quantity_at(pin)
+    if found is not None:
+        return (1 if found.now() else 0) ^ inverted
     return idle
 
 
 def analog(pin):
-    quantity = _world.quantities.get(_BY_PIN[pin]["name"])
-    return quantity.now() if quantity else 0.0
+    found = _quantity_at(pin)
+    return found.now() if found else 0.0
 
 
 def temperature():
-    quantity = _world.quantities.get("temperature")
-    return quantity.now() if quantity else 25.0
+    return quantity("temperature")
+
+
+def record_fault(fault):
+    record({"event": "interrupt_fault", "what": type(fault).__name__})
 
 
 def record_pin(pin, level):
     _world.driven[pin] = level
-    row = _BY_PIN[pin]
-    value = level ^ (1 if row.get("active_low", False) else 0)
-    _record({"event": "pin", "name": row["name"], "pin": pin, "level": level, "value": value})
+    row = _row(pin)
+    if _is_output(row):
+        value = level ^ (1 if row.get("active_low", False) else 0)
+        record({"event": "pin", "name": row["name"], "pin": pin, "level": level, "value": value})
+
+
+def quantity(name):
+    found = _world.quantities.get(name)
+    return found.now() if found else _COMMON.get(name, 0.0)
+
+
+def is_on(name):
+    row = _BY_NAME.get(name)
+    if row is None:
+        return False
+    inverted = 1 if row.get("active_low", False) else 0
+    driven = _world.driven.get(row["pin"], inverted) ^ inverted
+    return bool(_world.stuck.get(name, driven))
+
+
+def selected():
+    return things.selected(_world.driven)
+
+
+def record_pwm(pin, hz, duty):
+    row = _row(pin)
+    percent = round(duty * 100, 1)
+    # A servo is released without a safe angle, and at one it may stay
+    _note_active(pin, percent != row.get("safe", 0) and row.get("kind") == "pwm")
+    record({"event": "pwm", "name": row["name"], "pin": pin, "hz": hz, "duty": percent})
+
+
+def record_pixels(pin, colours):
+    _note_active(pin, any(any(colour) for colour in colours))
+    record({"event": "pixels", "name": _row(pin)["name"], "pin": pin, "pixels": colours})
+
+
+def edge(pin, level):
+    # What a sensor does to its line
+    handler = _world.interrupts.get(pin)
+    if handler:
+        _world.levels[pin] = level
+        handler(level)
 
 
 def interrupt(pin, handler):
@@ -141,20 +214,25 @@ def watch(timeout_ms):
     _world.fed_ms = time.ticks_ms()
 
 
+def is_watched():
+    return _world.watchdog_ms > 0
+
+
 def feed():
     # The firmware feeds once in every pass: here the world moves on
     now_ms = time.ticks_ms()
     gap_ms = time.ticks_diff(now_ms, _world.fed_ms)
     if gap_ms > _world.watchdog_ms:
-        _record({"event": "watchdog", "late_ms": gap_ms})
+        record({"event": "watchdog", "late_ms": gap_ms})
     _world.fed_ms = now_ms
     if not _world.ready:
         _world.ready = True
         wires.reply(json.dumps({"ready": True}))
     play()
+    things.tick(now_ms)
     listen()
     if _world.stopping and _all_safe():
-        _record({"event": "stop"})
+        record({"event": "stop"})
         sys.exit(0)
 
 
@@ -181,8 +259,14 @@ def _obey(order):
         _stick(order["stuck"])
     if "bounce" in order:
         _bounce(order["bounce"])
+    if "devices" in order:
+        things.change(order["devices"])
     if "freeze_ms" in order:
         time.sleep_ms(order["freeze_ms"])
+    if "spin_ms" in order:
+        _spin(order["spin_ms"])
+    if "cut_power_after" in order:
+        wires.operations_left = order["cut_power_after"]
     if "stop" in order:
         _world.stopping = True
     if "get" in order:
@@ -196,7 +280,7 @@ def _set(values):
         level_now = _input_level(pin)
         if level_now != _world.levels[pin]:
             _world.levels[pin] = level_now
-            handler()
+            handler(level_now)
 
 
 def _bounce(values):
@@ -210,21 +294,53 @@ def _bounce(values):
     _world.script.sort(key=lambda step: step["at_s"])
 
 
+def _spin(for_ms):
+    # The firmware is stuck in a loop that takes memory, so that it also collects
+    began_ms = time.ticks_ms()
+    while time.ticks_diff(time.ticks_ms(), began_ms) < for_ms:
+        bytearray(64)
+
+
 def _passed_s():
     return time.ticks_diff(time.ticks_ms(), _world.began_ms) / 1000
 
 
+def _row(pin):
+    return _BY_PIN.get(pin) or {"name": pin.lower(), "pin": pin}
+
+
 def _input_level(pin):
-    row = _BY_PIN[pin]
-    quantity = _world.quantities.get(row["name"])
-    value = 1 if quantity and quantity.now() else 0
-    return value ^ (1 if row.get("active_low", False) else 0)
+    found = _quantity_at(pin)
+    value = 1 if found and found.now() else 0
+    return value ^ (1 if _row(pin).get("active_low", False) else 0)
+
+
+def _quantity_at(pin):
+    # By the name of the pin, else by what the MCU calls it
+    return _world.quantities.get(_row(pin)["name"]) or _world.quantities.get(pin.lower())
+
+
+def _is_output(row):
+    return "out" in row.get("can", ()) or row.get("kind") == "output"
+
+
+def _note_active(pin, is_active):
+    if is_active:
+        _world.active.add(pin)
+    else:
+        _world.active.discard(pin)
+
+
+def _is_known(name):
+    if name in _BY_NAME or name in _COMMON or name in things.quantities():
+        return True
+    return len(name) in (3, 4) and name[0] == "p" and name[2:].isdigit()
 
 
 def _quantities(values):
     made = {}
     for name, value in values.items():
-        if name != "temperature" and name not in _BY_NAME:
+        if not _is_known(name):
             raise ValueError("no such pin: " + name)
         # A plain number stays where it is; an object may drift
         made[name] = Quantity(**value) if isinstance(value, dict) else Quantity(value)
@@ -245,8 +361,9 @@ def _stick(values):
 def _report():
     pins = {}
     for pin, driven in _world.driven.items():
-        row = _BY_PIN[pin]
-        pins[row["name"]] = driven ^ (1 if row.get("active_low", False) else 0)
+        row = _row(pin)
+        if _is_output(row):
+            pins[row["name"]] = driven ^ (1 if row.get("active_low", False) else 0)
     values = {name: quantity.now() for name, quantity in _world.quantities.items()}
     runs = {str(method): count for method, count in _world.runs.items()}
     gc.collect()
@@ -255,13 +372,14 @@ def _report():
 
 def _all_safe():
     for pin, driven in _world.driven.items():
-        row = _BY_PIN[pin]
-        if driven ^ (1 if row.get("active_low", False) else 0) != row.get("safe", 0):
+        row = _row(pin)
+        value = driven ^ (1 if row.get("active_low", False) else 0)
+        if _is_output(row) and value != row.get("safe", 0):
             return False
-    return True
+    return not _world.active
 
 
-def _record(event):
+def record(event):
     event["ms"] = time.ticks_ms()
     event["wall_s"] = time.time_ns() / 1_000_000_000
     wires.record(json.dumps(event))

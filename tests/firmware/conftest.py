@@ -1,7 +1,8 @@
 """A simulated board for all tests of the firmware, and a plain client of its wire format."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,8 @@ def wire(board: BoardSim) -> Iterator[Wire]:
     """A fresh session with the shared board."""
     with Wire(str(board.port)) as opened:
         opened.greet()
+        opened.clear()
+        opened.greet()  # with every count at its beginning
         yield opened
 
 
@@ -31,9 +34,9 @@ def own_board(tmp_path: Path) -> Iterator[BoardSim]:
         yield started
 
 
-def simulated(folder: Path) -> BoardSim:
+def simulated(folder: Path, world: Mapping[str, Any] | None = None) -> BoardSim:
     """A board in that folder; skips, with the reason, where there is no MicroPython."""
     reason = unavailable_reason()
     if reason is not None:
         pytest.skip(reason)
-    return BoardSim(folder)
+    return BoardSim(folder, world)

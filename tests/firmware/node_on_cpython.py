@@ -1,6 +1,6 @@
 """Loads modules of the board's firmware under CPython, where coverage can be measured."""
 
-import importlib.util
+import importlib
 import sys
 import time
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from firmware.host.bundle import FIRMWARE
+from firmware.host.bundle import FIRMWARE, FRAME
 
 # Where MicroPython's millisecond counter goes around on an STM32
 TICKS_PERIOD = 1 << 30
@@ -23,22 +23,36 @@ def ticks_diff(end: int, start: int) -> int:
     return (end - start + half) % TICKS_PERIOD - half
 
 
+class _Pin:
+    """What the modules ask of a pin's class while they are loaded."""
+
+    IN, OUT, PULL_NONE, PULL_UP, PULL_DOWN, IRQ_RISING, IRQ_FALLING = range(7)
+
+
 @contextmanager
-def node_module(name: str) -> Iterator[Any]:
-    """The module of firmware/node, with what MicroPython adds to `time` while it is loaded."""
+def node_module(name: str, **stand_ins: Any) -> Iterator[Any]:
+    """The module of firmware/node, with what MicroPython adds to Python while it is loaded.
+
+    Args:
+        name: the module's name in the package.
+        stand_ins: modules of MicroPython that it imports, such as `pyb`.
+    """
     time_module: Any = time
     time_module.ticks_add, time_module.ticks_diff = ticks_add, ticks_diff
-    time_module.ticks_ms = lambda: 0
-    micropython = ModuleType("micropython")
-    micropython.const = lambda value: value  # type: ignore[attr-defined]  # a module made here
-    sys.modules["micropython"] = micropython
+    time_module.ticks_ms = time_module.ticks_us = lambda: 0
+    micropython: Any = ModuleType("micropython")
+    micropython.const = lambda value: value
+    machine: Any = ModuleType("machine")
+    machine.Pin = _Pin
+    before, path = dict(sys.modules), list(sys.path)
+    sys.modules.update({"micropython": micropython, "machine": machine, **stand_ins})
+    sys.path[:0] = [str(FIRMWARE), str(FRAME.parent)]
     try:
-        spec = importlib.util.spec_from_file_location(name, FIRMWARE / "node" / f"{name}.py")
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        yield module
+        yield importlib.import_module(f"node.{name}")
     finally:
-        del time_module.ticks_add, time_module.ticks_diff, time_module.ticks_ms
-        del sys.modules["micropython"]
+        sys.path[:] = path
+        for added in set(sys.modules) - set(before):
+            if added.split(".")[0] in {"node", "frame", "micropython", "machine", *stand_ins}:
+                del sys.modules[added]
+        del time_module.ticks_add, time_module.ticks_diff
+        del time_module.ticks_ms, time_module.ticks_us

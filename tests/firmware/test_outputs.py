@@ -1,27 +1,29 @@
 """firmware/node/outputs.py under CPython, for every branch and for arithmetic over time."""
 
+import contextlib
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.pin import BrokenPin, RecordedPin, ShortedPin
 from tests.firmware.node_on_cpython import TICKS_PERIOD, node_module, ticks_add
 
 LEASE_MS = 2000
+ESTOP, WATCHDOG, FAULT = 1, 2, 3
 
 with node_module("outputs") as loaded:
     OUTPUTS = loaded
+REFUSAL = OUTPUTS.Refusal
 
 
 def output(pin: RecordedPin, **options: Any) -> Any:
-    settings = {"active_low": False, "safe": 0, "lease_ms": LEASE_MS, "floating": False}
-    return OUTPUTS.Output(pin, **{**settings, **options})
+    return OUTPUTS.Output(pin, {"name": "pump", **options}, 0)
 
 
-def outputs(*pins: RecordedPin | None) -> Any:
-    return OUTPUTS.Outputs(tuple(pin and output(pin) for pin in pins))
+def outputs(*pins: RecordedPin | None, **options: Any) -> Any:
+    return OUTPUTS.Outputs(tuple(pin and output(pin, **options) for pin in pins))
 
 
 @pytest.mark.parametrize(("active_low", "safe", "level"), [(0, 0, 0), (1, 0, 1), (1, 1, 0)])
@@ -114,22 +116,12 @@ def test_a_pin_that_fails_while_it_is_driven_is_under_lease_all_the_same() -> No
     assert pin.levels[-1] == 0
 
 
-def test_stop_lasts_until_a_session_begins() -> None:
-    pin = RecordedPin()
-    some = outputs(pin)
-    some.write(0, 1, 0)
-    some.stop()
-    assert (some.stopped, some.leased, pin.levels[-1]) == (True, 0, 0)
-    some.begin_session()
-    assert not some.stopped
-
-
 def test_a_session_begins_with_every_output_safe() -> None:
     pins = [RecordedPin(), RecordedPin()]
     some = outputs(pins[0], None, pins[1])
     some.write(0, 1, 0)
     some.write(2, 1, 0)
-    some.begin_session()
+    some.release()
     assert [pin.levels[-1] for pin in pins] == [0, 0]
     assert some.leased == 0
 
@@ -159,9 +151,9 @@ def test_a_new_session_ends_what_the_pi_holds_and_not_what_a_reflex_holds() -> N
     some = outputs(*pins)
     some.write(0, 1, 0)
     some.write_reflex(1, 1, 5000, 0)
-    some.begin_session()
+    some.release()
     assert [pin.levels[-1] for pin in pins] == [0, 1]
-    some.stop()
+    some.lock(ESTOP)
     assert ([pin.levels[-1] for pin in pins], some.held) == ([0, 0], 0)
 
 
@@ -190,32 +182,258 @@ def test_the_pis_word_takes_over_what_a_reflex_holds() -> None:
     assert (some.held, pin.levels[-1]) == (0, 0)
 
 
+def test_an_output_is_locked_until_its_reason_is_named() -> None:
+    pin = RecordedPin()
+    some = outputs(pin)
+    some.write(0, 1, 0)
+    some.lock(FAULT)
+    assert (some.stopped, some.held, pin.levels[-1]) == (True, 0, 0)
+    some.release()
+    with pytest.raises(REFUSAL, match="a fault of the firmware"):
+        some.write(0, 1, 0)
+    assert not some.write_reflex(0, 1, 100, 0)
+    with pytest.raises(REFUSAL, match="a fault of the firmware"):
+        some.clear(ESTOP)
+    assert some.stopped
+    some.clear(FAULT)
+    assert not some.stopped
+    some.clear(FAULT)
+    assert some.write(0, 1, 0) == 1
+
+
+def test_an_emergency_stop_outranks_every_other_reason() -> None:
+    some = outputs(RecordedPin())
+    some.lock(WATCHDOG)
+    some.lock(FAULT)
+    assert some.reason == WATCHDOG
+    some.lock(ESTOP)
+    some.lock(FAULT)
+    assert some.reason == ESTOP
+
+
+def test_one_pin_that_fails_does_not_keep_the_others_from_safety() -> None:
+    broken, pin = BrokenPin(), RecordedPin()
+    some = OUTPUTS.Outputs((output(broken, safe=1, floating=True), output(pin)))
+    some.write(0, 0, 0)
+    some.write(1, 1, 0)
+    with pytest.raises(OSError, match="5"):
+        some.make_safe()
+    assert (pin.levels[-1], some.held) == (0, 0)
+
+
+def test_what_is_not_an_output_is_refused() -> None:
+    some = outputs(None)
+    with pytest.raises(REFUSAL) as refused:
+        some.write(0, 1, 0)
+    assert refused.value.code == 1
+    assert not some.write_reflex(0, 1, 100, 0)
+
+
+def test_other_pins_take_over_with_the_old_ones_safe() -> None:
+    pin = RecordedPin()
+    some = outputs(pin)
+    some.write(0, 1, 0)
+    some.replace(())
+    assert (pin.levels[-1], some.held, some.find(0)) == (0, 0, None)
+
+
+# What an interrupt does
+
+
+def test_an_interrupt_makes_safe_and_the_loop_notes_it() -> None:
+    pins = [RecordedPin(), RecordedPin()]
+    some = OUTPUTS.Outputs((output(pins[0]), None, output(pins[1], min_off_ms=1000)))
+    some.tick(1000)
+    for index in (0, 2):
+        some.write(index, 1, 1000)
+    some.trip(0b100)
+    assert [pin.levels[-1] for pin in pins] == [1, 0]
+    some.tick(1010)
+    assert some.held == 0b001
+    with pytest.raises(REFUSAL, match=r"must rest 0\.8 s more"):
+        some.write(2, 1, 1210)
+    some.trip(-1)
+    assert [pin.levels[-1] for pin in pins] == [0, 0]
+    assert some.write(0, 1, 1300) == 1
+
+
+def test_an_interrupt_in_the_middle_of_a_write_has_the_last_word() -> None:
+    class InterruptedPin(RecordedPin):
+        def value(self, level: int | None = None) -> int | None:
+            if level == 1:
+                some.trip(1)
+            return super().value(level)
+
+    pin = InterruptedPin()
+    some = outputs(pin)
+    with pytest.raises(REFUSAL, match="silent"):
+        some.write(0, 1, 0)
+    assert (pin.levels[-1], some.held) == (0, 0)
+
+
+def test_a_device_that_fails_or_cannot_in_an_interrupt_is_left_to_the_loop() -> None:
+    class SlowDevice(RecordedPin):
+        TRIPS = False
+
+    broken, slow, pin = BrokenPin(), SlowDevice(), RecordedPin()
+    made = (output(broken, safe=1, floating=True), output(slow), output(pin))
+    some = OUTPUTS.Outputs(made)
+    some.write(0, 0, 0)
+    some.write(1, 1, 0)
+    some.write(2, 1, 0)
+    some.trip(-1)
+    assert (slow.levels[-1], pin.levels[-1]) == (1, 0)
+    with pytest.raises(OSError, match="5"):
+        some.tick(0)
+    assert (slow.levels[-1], some.held) == (0, 0)
+
+
+def test_a_device_brings_its_own_safe_value() -> None:
+    device = RecordedPin()
+    made = OUTPUTS.Output(device, {"name": "servo", "active_low": True}, 0, -1)
+    some = OUTPUTS.Outputs((made,))
+    assert some.write(0, 90, 0) == 90
+    some.tick(LEASE_MS)
+    assert device.levels == [-1, 90, -1]
+
+
+# Limits
+
+
+def test_no_renewing_keeps_an_output_on_beyond_its_longest_time() -> None:
+    pin = RecordedPin()
+    some = outputs(pin, max_on_ms=3000)
+    some.write(0, 1, 0)
+    for now_ms in range(0, 3000, 10):
+        some.renew(1, now_ms)
+        some.write(0, 1, now_ms)
+        some.tick(now_ms)
+        if pin.levels[-1] == 0:
+            break
+    assert 2900 < now_ms < 3000
+
+
+def test_an_interlock_is_needed_to_switch_on_and_to_stay_on() -> None:
+    level = 0
+    made = output(RecordedPin())
+    made.needs = ((lambda: 1, 1, "power_ok"), (lambda: level, 1, "level_ok"))
+    some = OUTPUTS.Outputs((made,))
+    with pytest.raises(REFUSAL, match="pump needs level_ok on") as refused:
+        some.write(0, 1, 0)
+    assert refused.value.code == 6
+    level = 1
+    some.write(0, 1, 0)
+    some.tick(10)
+    assert made.read() == 1
+    level = 0
+    some.tick(20)
+    assert (made.read(), some.held) == (0, 0)
+
+
+def test_an_interlock_that_cannot_be_read_is_not_met() -> None:
+    def unplugged() -> int:
+        raise OSError(19)
+
+    made = output(RecordedPin())
+    made.needs = ((unplugged, 0, "door"),)
+    with pytest.raises(REFUSAL, match="pump needs door off"):
+        OUTPUTS.Outputs((made,)).write(0, 1, 0)
+
+
+def test_going_safe_is_never_refused() -> None:
+    pin = RecordedPin()
+    some = outputs(pin, min_off_ms=60_000, per_minute=1)
+    made = some.find(0)
+    made.needs = ((lambda: 0, 1, "level_ok"),)
+    assert some.write(0, 0, 0) == 0
+
+
 commands = st.one_of(
     st.tuples(st.sampled_from(["write", "reflex"]), st.integers(0, 2), st.integers(0, 1)),
     st.tuples(st.just("renew"), st.integers(0, 7), st.just(0)),
-    st.tuples(st.sampled_from(["make_safe", "stop", "begin_session"]), st.just(0), st.just(0)),
+    st.tuples(st.just("trip"), st.integers(-1, 7), st.just(0)),
+    st.tuples(st.sampled_from(["make_safe", "release"]), st.just(0), st.just(0)),
+    st.tuples(st.sampled_from(["lock", "clear"]), st.integers(1, 3), st.just(0)),
 )
+# As fast as frames can come, and slow enough for every limit to end
+gaps_ms = st.one_of(st.just(0), st.integers(1, 300), st.integers(300, 20_000))
+events = st.lists(st.tuples(commands, gaps_ms), max_size=60)
+FIRST_MS = TICKS_PERIOD - 5000
+PASS_MS = 10
 
 
-@given(st.lists(st.tuples(commands, st.integers(0, 3000)), max_size=40))
-def test_no_order_of_events_leaves_an_output_on_without_a_lease(
-    events: list[tuple[tuple[str, int, int], int]],
+class _World:
+    """Three outputs with limits, and what a bystander would write down."""
+
+    def __init__(self, **options: Any) -> None:
+        self.now_ms = 0
+        self.level_ok = 1
+        self.pins = [RecordedPin() for _ in range(3)]
+        self.some = OUTPUTS.Outputs(
+            tuple(OUTPUTS.Output(pin, {"name": "pump", **options}, FIRST_MS) for pin in self.pins)
+        )
+        for one in range(3):
+            self.some.find(one).needs = ((lambda: self.level_ok, 1, "level_ok"),)
+        # By pin: when it went on and when off, in milliseconds that do not go around
+        self.seen: list[list[tuple[int, int]]] = [[], [], []]
+
+    @property
+    def ticks_ms(self) -> int:
+        return ticks_add(FIRST_MS, self.now_ms)
+
+    def look(self) -> None:
+        for pin, seen in zip(self.pins, self.seen, strict=True):
+            if pin.levels[-1] != (seen[-1][0] if seen else 0):
+                seen.append((pin.levels[-1], self.now_ms))
+
+    def pass_by(self, for_ms: int) -> None:
+        until_ms = self.now_ms + for_ms
+        while self.now_ms < until_ms:
+            self.now_ms = min(until_ms, self.now_ms + PASS_MS)
+            self.some.tick(self.ticks_ms)
+            self.look()
+
+    def obey(self, name: str, number: int, value: int) -> None:
+        with contextlib.suppress(REFUSAL):
+            match name:
+                case "write":
+                    self.some.write(number, value, self.ticks_ms)
+                case "reflex":
+                    self.some.write_reflex(number, value, 4000, self.ticks_ms)
+                case "renew":
+                    self.some.renew(number, self.ticks_ms)
+                case "trip" | "lock" | "clear":
+                    getattr(self.some, name)(number)
+                case _:
+                    getattr(self.some, name)()
+        self.look()
+
+
+@given(events=events, levels=st.lists(st.integers(0, 1), max_size=60))
+@settings(deadline=None)
+def test_no_order_of_calls_at_any_speed_exceeds_a_limit(
+    events: list[tuple[tuple[str, int, int], int]], levels: list[int]
 ) -> None:
-    pins = [RecordedPin(), RecordedPin(), RecordedPin()]
-    some = outputs(*pins)
-    now_ms = TICKS_PERIOD - 5000
-    for (name, number, value), passed_ms in events:
-        now_ms = ticks_add(now_ms, passed_ms)
-        some.tick(now_ms)
-        if name == "write":
-            some.write(number, value, now_ms)
-        elif name == "reflex":
-            some.write_reflex(number, value, 4000, now_ms)
-        elif name == "renew":
-            some.renew(number, now_ms)
-        else:
-            getattr(some, name)()
-        on = {index for index, pin in enumerate(pins) if pin.levels[-1] == 1}
-        assert on == {index for index in range(3) if some.held & 1 << index}
-    some.tick(ticks_add(now_ms, OUTPUTS.LEASE_LONGEST_MS))
-    assert [pin.levels[-1] for pin in pins] == [0, 0, 0]
+    world = _World(max_on_ms=700, min_off_ms=250, per_minute=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OUTPUTS, "ticks_ms", lambda: world.ticks_ms)
+        for at, (command, gap_ms) in enumerate(events):
+            world.pass_by(gap_ms)
+            world.level_ok = levels[at] if at < len(levels) else 1
+            world.obey(*command)
+            on = {index for index, pin in enumerate(world.pins) if pin.levels[-1] == 1}
+            tripped = world.some._tripped
+            assert on == {index for index in range(3) if world.some.held & ~tripped & 1 << index}
+        world.pass_by(OUTPUTS.LEASE_LONGEST_MS)
+    for seen in world.seen:
+        _judge(seen)
+
+
+def _judge(seen: list[tuple[int, int]]) -> None:
+    assert [value for value, _at in seen] == [1, 0] * (len(seen) // 2)
+    times = [at_ms for _value, at_ms in seen]
+    on, off = times[::2], times[1::2]
+    assert all(end - began <= 700 for began, end in zip(on, off, strict=True))
+    # The start counts as an end: nobody knows what was before it
+    assert all(began - end >= 250 for began, end in zip(on, [0, *off], strict=False))
+    assert all(later - first >= 60_000 for first, later in zip(on, on[5:], strict=False))

@@ -110,6 +110,7 @@ class _Fuzzer:
         if is_stopped:
             asked |= {(name, 0) for name in self._pins}
             self._wire.greet()
+            self._wire.clear()
         else:
             self._drain()
         self._judge(asked, is_stopped=is_stopped)

@@ -1,0 +1,42 @@
+# The devices behind the configured pins: their methods, found by the pin that a call names first.
+
+import frame
+from micropython import const
+from node.calls import Refusal, need
+
+# Methods from here to there begin with the index of a pin that has a device
+_FIRST = const(20)
+_LAST = const(33)
+
+
+class Attached:
+    def __init__(self, pins):
+        self._pins = pins
+
+    def handlers(self):
+        return {method: self._handler(method) for method in range(_FIRST, _LAST + 1)}
+
+    def sample(self, index, part):
+        # For those who watch values: the device's number, None when that pin has none
+        slot = self._pins.find(index)
+        if slot is None or slot.device is None or not hasattr(slot.device, "value"):
+            return None
+        return slot.device.value(part) if part else slot.device.value()
+
+    def tick(self, now_ms):
+        for slot in self._pins.ticking:
+            try:
+                slot.device.tick(now_ms)
+            except OSError:  # it was pulled out; whoever asks it is told so
+                continue
+
+    def _handler(self, method):
+        def run(arguments, answer):
+            need(arguments, 1)
+            slot = self._pins.find(arguments[0])
+            handler = slot and slot.handlers.get(method)
+            if not handler:
+                raise Refusal(frame.BAD_PIN, "that pin has nothing behind it for this")
+            return handler(arguments, answer, self._pins.outputs)
+
+        return run

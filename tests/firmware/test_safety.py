@@ -1,0 +1,117 @@
+"""What locks the outputs, and the dead man's handle, as the record of the world has them."""
+
+import socket
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.link import frame as codec
+from agent.link.frame import Frame, encode
+from firmware.host.wire import Refused, Wire
+from tests.fakes.board_sim import BoardSim
+from tests.firmware.conftest import simulated
+from tests.firmware.methods import OFF, ON, switch
+
+SILENCE_MS = 500
+GRACE_MS = 50
+ESTOP = bytes([codec.REASON_ESTOP])
+WATCHDOG = bytes([codec.REASON_WATCHDOG])
+
+
+def state(wire: Wire) -> tuple[int, int]:
+    return wire.status()[0], wire.status()[5]
+
+
+def test_a_stop_outlives_the_session_until_it_is_cleared(wire: Wire) -> None:
+    wire.send(codec.ESTOP)
+    wire.greet()
+    assert state(wire) == (codec.STATE_SAFE, codec.REASON_ESTOP)
+    with pytest.raises(Refused, match="stopped by an emergency stop"):
+        switch(wire, "led", ON)
+    with pytest.raises(Refused) as refused:
+        wire.call(codec.METHOD_CLEAR, WATCHDOG)
+    assert refused.value.code == codec.OUT_OF_RANGE
+    assert wire.call(codec.METHOD_CLEAR, ESTOP) == bytes([codec.STATE_IDLE])
+    assert switch(wire, "led", ON) == ON
+
+
+def test_a_stop_is_taken_without_a_session(wire: Wire, board: BoardSim) -> None:
+    switch(wire, "led", ON)
+    wire.write(encode(Frame(codec.ESTOP)))
+    assert state(wire) == (codec.STATE_SAFE, codec.REASON_ESTOP)
+    assert board.value("led") == 0
+
+
+def test_a_stop_is_taken_before_any_session(own_board: BoardSim) -> None:
+    with Wire(str(own_board.port)) as wire:
+        wire.write(encode(Frame(codec.ESTOP)) * 3)
+        wire.greet()
+        assert state(wire) == (codec.STATE_SAFE, codec.REASON_ESTOP)
+
+
+def test_clearing_what_is_not_locked_changes_nothing(wire: Wire) -> None:
+    assert wire.call(codec.METHOD_CLEAR, ESTOP) == bytes([codec.STATE_IDLE])
+
+
+def test_a_board_that_its_watchdog_has_reset_stays_safe(tmp_path: Path) -> None:
+    with simulated(tmp_path, {"reset_cause": 3}) as board, Wire(str(board.port)) as wire:
+        wire.greet()
+        assert wire.greeting[6] == 3
+        assert state(wire) == (codec.STATE_SAFE, codec.REASON_WATCHDOG)
+        with pytest.raises(Refused, match="stopped by a watchdog reset"):
+            switch(wire, "led", ON)
+        wire.call(codec.METHOD_CLEAR, WATCHDOG)
+        assert switch(wire, "led", ON) == ON
+
+
+def on_for_ms(board: BoardSim, pin: str) -> int:
+    (on, began_ms), (off, ended_ms) = board.changes(pin)[-2:]
+    assert (on, off) == (1, 0)
+    return ended_ms - began_ms
+
+
+def test_a_silent_host_means_safe_outputs(wire: Wire, board: BoardSim) -> None:
+    switch(wire, "led", ON)
+    switch(wire, "pump", ON)
+    time.sleep((SILENCE_MS + 2 * GRACE_MS) / 1000)
+    for pin in ("led", "pump"):
+        assert SILENCE_MS - GRACE_MS <= on_for_ms(board, pin) <= SILENCE_MS + GRACE_MS
+    assert wire.status()[2] == 0
+    assert switch(wire, "led", ON) == ON
+
+
+def test_a_host_that_shows_itself_is_alive(wire: Wire, board: BoardSim) -> None:
+    switch(wire, "led", ON)
+    wire.rest(2 * SILENCE_MS / 1000)
+    assert board.value("led") == 1
+    switch(wire, "led", OFF)
+
+
+def test_frames_of_another_session_are_no_sign_of_life(wire: Wire, board: BoardSim) -> None:
+    switch(wire, "led", ON)
+    ping = encode(Frame(codec.PING, payload=bytes(4)), wire.nonce ^ 2)
+    until_s = time.monotonic() + (SILENCE_MS + 2 * GRACE_MS) / 1000
+    while time.monotonic() < until_s:
+        wire.write(ping)
+        time.sleep(0.02)
+    assert on_for_ms(board, "led") <= SILENCE_MS + GRACE_MS
+
+
+@pytest.mark.parametrize("trouble", ["freeze_ms", "spin_ms"])
+def test_outputs_go_safe_while_the_firmware_hangs(own_board: BoardSim, trouble: str) -> None:
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        switch(wire, "led", ON)
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(str(own_board.port.with_name("board.ctl")))
+            control.sendall(b'{"%s": 3000}\n' % trouble.encode())
+            until_s = time.monotonic() + 2
+            while time.monotonic() < until_s:
+                wire.send(codec.PING, struct.pack(codec.PING_FORMAT, 0))
+                time.sleep(0.1)
+            # It hangs still, and hears nothing
+            assert on_for_ms(own_board, "led") <= SILENCE_MS + GRACE_MS
+            assert control.recv(100) == b'{"ok": true}\n'
+        assert "interrupt_fault" not in {event["event"] for event in own_board.record()}
