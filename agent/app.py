@@ -26,6 +26,7 @@ from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.emergency import Emergency
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
+from agent.dispatch.presence import Button, NoButton, PresenceRule
 from agent.dispatch.turn import TurnRunner
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
@@ -199,9 +200,10 @@ async def _at_work(
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
     agent.stop.listen(agent.board.stop, agent.board.allow)
     emergency = Emergency(agent.stop, [agent.board.unlock])
+    button = _button(agent)
     dispatcher = Dispatcher(
         agent.journal,
-        _conversations(agent),
+        _conversations(agent, button),
         by_name,
         Delivery(agent.journal, by_name, agent.clock),
         reporter.sentences,
@@ -211,6 +213,7 @@ async def _at_work(
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(agent.board.run())
             tasks.create_task(reporter.keep())
+            tasks.create_task(button.run())
             tasks.create_task(emergency.watch(agent.clock))
             yield dispatcher, reporter, tasks
             await agent.board.release()
@@ -221,12 +224,18 @@ async def _at_work(
         await agent.aclose()
 
 
-def _conversations(agent: _Agent) -> Conversations:
+def _button(agent: _Agent) -> Button | NoButton:
+    pin = agent.settings.board.approve_button
+    return Button(agent.board, pin, agent.clock) if pin else NoButton()
+
+
+def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
     settings = agent.settings.agent
     gate = Gate(
         settings.autonomy,
         StandingApprovals(agent.paths.state_dir / "approvals.json", agent.clock),
         agent.stop,
+        PresenceRule(button, frozenset(settings.presence_for)),
     )
     runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
     parts = Parts(agent.journal, agent.memory, agent.registry, runner, agent.clock)

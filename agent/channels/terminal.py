@@ -1,6 +1,6 @@
 """The chat in a terminal: the person at the keyboard is the owner.
 
-With `plain` it serves pipes: one line in, one line out, nothing else on standard output.
+With `plain` it serves pipes: one line in, one line out, and a line for what comes by itself.
 """
 
 import asyncio
@@ -23,6 +23,8 @@ MAX_SHOWN_CHARS = 256 * 1024
 # An answer that takes longer than this to begin is announced
 PATIENCE_S = 1.0
 _WAITING = "…"
+_ANSWER_PROMPT = "[y]es / [n]o / [a]lways: "
+_ERASE_LINE = "\x1b[K"
 _ANSWERS = {
     "y": Answer.YES,
     "yes": Answer.YES,
@@ -64,6 +66,11 @@ class Terminal(Channel):
         self._waiting: _Waiting | None = None
         # While a question is on the screen it is the person who is waited for
         self._is_asking = False
+        # One question at a time, whichever turn asks it
+        self._questions = asyncio.Lock()
+        # The person is at the prompt, and what gets the line if a question comes meanwhile
+        self._at_prompt = False
+        self._wanted: asyncio.Future[str | None] | None = None
 
     @property
     def busy_conversation(self) -> str | None:
@@ -73,7 +80,7 @@ class Terminal(Channel):
     async def listen(self, deliver: Deliver) -> None:
         """Until the input ends or the person leaves."""
         while True:
-            line = await self._lines.read(self._prompt)
+            line = await self._line_for_the_agent()
             if line is None:
                 self._write("" if self._plain else "\n")
                 return
@@ -87,7 +94,7 @@ class Terminal(Channel):
     async def send(self, message: Outbound) -> None:
         waiting = self._waiting
         if waiting is None or waiting.inbound.message_id != message.in_reply_to:
-            self._write(f"{self._fit(message.text)}\n")
+            self._write_between(f"{self._fit(message.text)}\n")
             return
         self._show(waiting, message.text)
         self._write("\n")
@@ -103,25 +110,65 @@ class Terminal(Channel):
         if self._plain:
             return Answer.NONE
         shown = json.dumps(json.loads(question.arguments_json or "{}"), ensure_ascii=False)
-        self._erase_announcement()
-        self._write(
-            f"\n{question.tool} {printable_text(shown, MAX_SHOWN_CHARS)}\n"
-            f"It needs your word: {question.reason}.\n"
-        )
-        self._is_asking = True
-        try:
-            return await self._read_answer()
-        finally:
-            self._is_asking = False
+        async with self._questions:
+            self._erase_announcement()
+            self._write(
+                f"\n{question.tool} {printable_text(shown, MAX_SHOWN_CHARS)}\n"
+                f"It needs your word: {question.reason}.\n"
+            )
+            self._is_asking = True
+            try:
+                return await self._read_answer()
+            finally:
+                self._is_asking = False
 
     async def _read_answer(self) -> Answer:
         while True:
-            line = await self._lines.read("[y]es / [n]o / [a]lways: ")
+            line = await self._line_for_a_question()
             if line is None:
                 return Answer.NONE
             answer = _ANSWERS.get(line.strip().lower())
             if answer is not None:
                 return answer
+
+    async def _line_for_the_agent(self) -> str | None:
+        while True:
+            if self._wanted is None:
+                async with self._questions:
+                    pass
+            self._at_prompt = True
+            try:
+                line = await self._lines.read(self._prompt)
+            finally:
+                self._at_prompt = False
+            wanted, self._wanted = self._wanted, None
+            # A command overtakes a question that came while the person was writing
+            if wanted is None or (line or "").startswith("/"):
+                self._wanted = wanted
+                return line
+            wanted.set_result(line)
+            if line is None:
+                return None
+
+    async def _line_for_a_question(self) -> str | None:
+        if not self._at_prompt:
+            return await self._lines.read(_ANSWER_PROMPT)
+        # The line that is being waited for belongs to the question
+        self._write(_ANSWER_PROMPT)
+        wanted: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._wanted = wanted
+        try:
+            return await wanted
+        finally:
+            if self._wanted is wanted:
+                self._wanted = None
+
+    def _write_between(self, text: str) -> None:
+        """What comes by itself, above the prompt at which the person may be writing."""
+        if self._at_prompt and not self._plain:
+            self._write(f"\r{_ERASE_LINE}{text}{self._prompt}")
+        else:
+            self._write(text)
 
     async def _converse(self, text: str, deliver: Deliver) -> None:
         self._count += 1

@@ -170,3 +170,75 @@ async def test_an_answer_to_an_earlier_message_is_shown_as_it_comes() -> None:
     chat = Chat()
     await chat.terminal.send(Outbound(1, "terminal", "local", "late", "older"))
     assert chat.shown == ["late\n"]
+
+
+class LinesWhenAsked:
+    """A person who writes when a test says so."""
+
+    def __init__(self) -> None:
+        self.typed: asyncio.Queue[str | None] = asyncio.Queue()
+
+    async def read(self, prompt: str) -> str | None:
+        return await self.typed.get()
+
+    def close(self) -> None:
+        return
+
+
+class TestBetweenPrompts:
+    """What comes by itself while the person is at the prompt."""
+
+    def setup_method(self) -> None:
+        self.lines = LinesWhenAsked()
+        self.shown: list[str] = []
+        self.received: list[str] = []
+        self.terminal = Terminal(self.lines, self.shown.append, SteppedClock(), "> ", plain=False)
+
+    async def deliver(self, inbound: Inbound) -> None:
+        self.received.append(inbound.text)
+        await self.terminal.send(answer_to(inbound, "done"))
+
+    async def test_a_message_stands_above_the_prompt(self) -> None:
+        listening = asyncio.create_task(self.terminal.listen(self.deliver))
+        await asyncio.sleep(0)
+        await self.terminal.send(Outbound(0, "terminal", "local", "The soil is dry.", ""))
+        assert self.shown == ["\r\x1b[KThe soil is dry.\n> "]
+        self.lines.typed.put_nowait(None)
+        await listening
+
+    async def test_the_next_line_answers_a_question_and_is_no_message(self) -> None:
+        listening = asyncio.create_task(self.terminal.listen(self.deliver))
+        await asyncio.sleep(0)
+        asking = asyncio.create_task(self.terminal.ask(message("x"), Question("pump", "{}", "r")))
+        await asyncio.sleep(0)
+        self.lines.typed.put_nowait("perhaps")
+        self.lines.typed.put_nowait("y")
+        assert await asking is Answer.YES
+        self.lines.typed.put_nowait("hello")
+        self.lines.typed.put_nowait(None)
+        await listening
+        assert self.received == ["hello"]
+
+    async def test_a_command_overtakes_the_question(self) -> None:
+        listening = asyncio.create_task(self.terminal.listen(self.deliver))
+        await asyncio.sleep(0)
+        asking = asyncio.create_task(self.terminal.ask(message("x"), Question("pump", "{}", "r")))
+        await asyncio.sleep(0)
+        self.lines.typed.put_nowait("/estop")
+        self.lines.typed.put_nowait("n")
+        assert await asking is Answer.NO
+        self.lines.typed.put_nowait(None)
+        await listening
+        assert self.received == ["/estop"]
+
+    async def test_a_question_that_was_answered_elsewhere_takes_no_line(self) -> None:
+        listening = asyncio.create_task(self.terminal.listen(self.deliver))
+        await asyncio.sleep(0)
+        asking = asyncio.create_task(self.terminal.ask(message("x"), Question("pump", "{}", "r")))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        self.lines.typed.put_nowait("hello")
+        self.lines.typed.put_nowait(None)
+        await listening
+        assert self.received == ["hello"]

@@ -1,3 +1,4 @@
+import asyncio
 import json
 from pathlib import Path
 
@@ -5,6 +6,7 @@ import pytest
 
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import MAX_SHOWN_CHARS, Gate
+from agent.dispatch.presence import NoButton, PresenceRule
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import STANDING_APPROVAL_S, StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -131,3 +133,105 @@ class TestEmergencyStop:
         await stop.clear()
         decision = await gate.admit(call({}), Effect.ACTUATE, Provenance.OWNER, Owner(Answer.NO))
         assert decision.verdict is Verdict.ALLOW
+
+
+class Device:
+    """A button; `press` answers whoever waits for it."""
+
+    def __init__(self, trouble: str = "") -> None:
+        self.trouble = trouble
+        self.press = asyncio.Event()
+
+    async def pressed(self) -> None:
+        await self.press.wait()
+
+
+class SilentOwner(Owner):
+    """Reads the question and never answers."""
+
+    async def __call__(self, question: Question) -> Answer:
+        await super().__call__(question)
+        await asyncio.Event().wait()
+        return self.answer
+
+
+@pytest.fixture
+def watched(tmp_path: Path, clock: SteppedClock, stop: EmergencyStop) -> tuple[Gate, Device]:
+    """A gate where hazards demand that somebody is at the device."""
+    device = Device()
+    rule = PresenceRule(device, frozenset({Effect.HAZARD}))
+    approvals = StandingApprovals(tmp_path / "standing.json", clock)
+    return Gate(Autonomy.FULL, approvals, stop, rule), device
+
+
+class TestPresence:
+    async def test_a_press_is_a_yes(self, watched: tuple[Gate, Device]) -> None:
+        gate, device = watched
+        owner = SilentOwner(Answer.NONE)
+        asking = asyncio.create_task(gate.admit(call({}), Effect.WRITE, Provenance.TOOL, owner))
+        await asyncio.sleep(0)
+        device.press.set()
+        decision = await asking
+        assert decision.verdict is Verdict.ALLOW
+        assert "button" in owner.asked[0].reason
+
+    @pytest.mark.parametrize("answer", [Answer.YES, Answer.NO])
+    async def test_a_word_is_enough_where_presence_is_not_demanded(
+        self, watched: tuple[Gate, Device], answer: Answer
+    ) -> None:
+        gate, _ = watched
+        decision = await gate.admit(call({}), Effect.WRITE, Provenance.TOOL, Owner(answer))
+        assert (decision.verdict is Verdict.ALLOW) == (answer is Answer.YES)
+
+    @pytest.mark.parametrize("answer", [Answer.YES, Answer.ALWAYS, Answer.NONE])
+    async def test_no_word_is_a_yes_where_presence_is_demanded(
+        self, watched: tuple[Gate, Device], answer: Answer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("agent.dispatch.gate.QUESTION_TIMEOUT_S", 0.05)
+        gate, _ = watched
+        owner = Owner(answer)
+        decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner)
+        assert (decision.verdict, decision.rule) == (Verdict.DENY, "no-presence")
+        assert "a yes is not enough" in owner.asked[0].reason
+
+    @pytest.mark.parametrize("answer", [Answer.YES, Answer.ALWAYS, Answer.NONE])
+    async def test_the_press_after_any_word_is(
+        self, watched: tuple[Gate, Device], answer: Answer
+    ) -> None:
+        gate, device = watched
+        asking = asyncio.create_task(
+            gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, Owner(answer))
+        )
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not asking.done()
+        device.press.set()
+        assert (await asking).rule == "presence"
+
+    async def test_a_no_is_a_no(self, watched: tuple[Gate, Device]) -> None:
+        gate, device = watched
+        decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, Owner(Answer.NO))
+        assert decision.rule == "owner-no"
+        assert not device.press.is_set()
+
+    async def test_always_never_replaces_presence(
+        self, tmp_path: Path, clock: SteppedClock, stop: EmergencyStop
+    ) -> None:
+        approvals = StandingApprovals(tmp_path / "standing.json", clock)
+        approvals.add("pump", "{}")
+        rule = PresenceRule(Device("the board is away"), frozenset({Effect.HAZARD}))
+        gate = Gate(Autonomy.SUPERVISED, approvals, stop, rule)
+        owner = Owner(Answer.YES)
+        decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner)
+        assert decision.rule == "no-presence"
+        assert "the board is away" in decision.reason
+        assert owner.asked == []
+
+    async def test_without_a_button_what_demands_one_is_refused(
+        self, tmp_path: Path, clock: SteppedClock, stop: EmergencyStop
+    ) -> None:
+        approvals = StandingApprovals(tmp_path / "standing.json", clock)
+        rule = PresenceRule(NoButton(), frozenset({Effect.HAZARD}))
+        gate = Gate(Autonomy.FULL, approvals, stop, rule)
+        decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, Owner(Answer.YES))
+        assert "board.approve_button" in decision.reason

@@ -1,0 +1,102 @@
+"""Somebody at the device: a button whose press says yes to the question that is open.
+
+A press counts when it was made after the question was asked and held long enough to be no glitch
+on a wire; it answers one question, the one that has waited longest.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.clock import Clock
+from agent.link.events import BoardEvent, EventSource, Watch
+from agent.messages import Effect
+
+# Contacts have settled by then
+BOUNCE_MS = 20
+# Quicker than any finger, slower than what a motor induces in a long wire
+HELD_S = 0.04
+_DOWN, _UP = "on", "off"
+
+
+class Presence(Protocol):
+    """Where a person shows that they are at the device."""
+
+    @property
+    def trouble(self) -> str:
+        """Why nobody can show it; empty while somebody can."""
+
+    async def pressed(self) -> None:
+        """Return at a press that was made from now on and that answers nobody else."""
+
+
+class NoButton:
+    """Nothing to press."""
+
+    trouble = "no button is named in board.approve_button"
+
+    async def pressed(self) -> None:
+        await asyncio.Event().wait()
+
+    async def run(self) -> None:
+        """There is nothing to listen to."""
+
+
+@dataclass(frozen=True, slots=True)
+class PresenceRule:
+    """The button, and the effects for which nothing else is a yes."""
+
+    button: Presence
+    demanded_for: frozenset[Effect] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    asked_s: float
+    answered: asyncio.Future[None]
+
+
+class Button:
+    """A button on a board; `run` has to be at work."""
+
+    def __init__(self, board: EventSource, pin: str, clock: Clock) -> None:
+        self._clock = clock
+        self._events = board.subscribe(Watch(pin, least_interval_ms=BOUNCE_MS))
+        self._waiting: deque[_Waiting] = deque()
+
+    @property
+    def trouble(self) -> str:
+        return self._events.trouble
+
+    async def pressed(self) -> None:
+        answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiting = _Waiting(self._clock.monotonic_s(), answered)
+        self._waiting.append(waiting)
+        try:
+            await waiting.answered
+        finally:
+            if waiting in self._waiting:
+                self._waiting.remove(waiting)
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        down: BoardEvent | None = None
+        while True:
+            try:
+                async with asyncio.timeout(HELD_S if down else None):
+                    event = await anext(self._events)
+            except TimeoutError:
+                self._answer(down)
+                down = None
+                continue
+            if event.value == _UP and down and event.monotonic_s - down.monotonic_s >= HELD_S:
+                self._answer(down)
+            down = event if event.value == _DOWN else None
+
+    def _answer(self, press: BoardEvent | None) -> None:
+        for waiting in self._waiting:
+            if press is not None and waiting.asked_s <= press.monotonic_s:
+                self._waiting.remove(waiting)
+                waiting.answered.set_result(None)
+                return
