@@ -15,6 +15,7 @@ class PWM:
 
     def __init__(self, pin, *, freq=1000, duty_u16=None, duty_ns=0, invert=False):
         self._name = pin.name
+        things.wake("pin", pin.name)
         self._hz = freq
         self._duty_ns = 0
         if duty_u16 is not None:
@@ -61,6 +62,7 @@ class PWM:
 class SoftI2C:
     def __init__(self, scl, sda, *, freq=400_000, timeout=50_000):
         self._pin = scl.name
+        things.wake("pin", scl.name)
 
     def scan(self):
         return [address for address in range(8, 120) if things.on_bus(self._pin, address)]
@@ -106,6 +108,7 @@ class BridgeUART:
 
     def __init__(self, number, buffer_bytes):
         self._number = number
+        things.wake("uart", number)
         self._limit = buffer_bytes
 
     def any(self):

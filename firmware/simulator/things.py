@@ -6,16 +6,26 @@
 
 _KINDS = ("bme280", "dht22", "ds18b20", "eeprom", "flow", "serial", "servo", "spi_echo")
 
+# Those that the firmware has found, and the entries of the others: an interpreter whose memory is
+# that of a board has no room for what nobody uses
 _all = []
+_waiting = []
 
 
 def load(entries):
     for entry in entries:
         settings = dict(entry)
+        if settings.get("kind") not in _KINDS:
+            raise ValueError("no such device: " + str(settings.get("kind")))
+        settings.setdefault("name", settings["kind"])
+        _waiting.append(settings)
+
+
+def wake(key, value):
+    # The firmware uses that pin, or an order means that name
+    for settings in [one for one in _waiting if one.get(key) == value]:
+        _waiting.remove(settings)
         kind = settings.pop("kind")
-        if kind not in _KINDS:
-            raise ValueError("no such device: " + str(kind))
-        settings.setdefault("name", kind)
         module = __import__("attached." + kind, None, None, ("Thing",))
         _all.append(module.Thing(**settings))
 
@@ -44,7 +54,8 @@ def selected(driven):
 
 
 def quantities():
-    return [name for thing in _all for name in thing.quantities]
+    named = [name for thing in _all for name in thing.quantities]
+    return named + [value for one in _waiting for value in one.values() if isinstance(value, str)]
 
 
 def tick(now_ms):
@@ -55,6 +66,7 @@ def tick(now_ms):
 def change(orders):
     # {"name": {"attribute": value}}: only what a thing lists as changeable
     for name, changes in orders.items():
+        wake("name", name)
         found = [thing for thing in _all if thing.name == name]
         if not found:
             raise ValueError("no such device: " + name)
