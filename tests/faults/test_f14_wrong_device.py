@@ -1,0 +1,90 @@
+"""F14: wrong firmware, wrong device, wrong board: nothing is switched, and a sentence says why."""
+
+import asyncio
+import contextlib
+import os
+import pty
+import subprocess
+import tty
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.clock import SystemClock
+from agent.errors import LinkLost
+from agent.link import frame as wire
+from agent.link.base import BoardState
+from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
+from tests.fakes.linked_board import linked
+from tests.fakes.peer import ScriptedBoard
+from tests.fakes.ports import EchoPeer, Peer, TalkingPeer
+from tests.fakes.virtual_time import in_virtual_time
+
+PATIENCE_S = 10.0
+NOISE = bytes(range(1, 256)) * 8
+
+
+@pytest.mark.parametrize(
+    ("peer", "words"),
+    [
+        (ScriptedBoard(protocol=2), "flash the firmware"),
+        (ScriptedBoard(protocol=0), "flash the firmware"),
+        (ScriptedBoard(announced_hash=b"otherone"), "not the one it announced"),
+        (ScriptedBoard(manifest=b"[]"), ""),
+        (TalkingPeer(b"MicroPython v1.25.0 on 2025-04-15\r\n>>> "), "MicroPython prompt"),
+        (TalkingPeer(b"\r\nOK\r\nNO CARRIER\r\n"), "not the board's protocol"),
+        (EchoPeer(), "echoes"),
+        (TalkingPeer(b""), "nothing answers"),
+        (TalkingPeer(NOISE), "not the board's protocol"),
+    ],
+)
+def test_a_stranger_is_never_asked_to_switch_anything(
+    tmp_path: Path, peer: Peer, words: str
+) -> None:
+    @in_virtual_time
+    async def meet() -> None:
+        async with linked(peer, tmp_path) as link:
+            await asyncio.sleep(30)
+            assert link.board.status.state in {BoardState.CONNECTING, BoardState.REFUSED}
+            assert words in link.board.status.trouble
+            assert link.board.status.trouble
+            with pytest.raises(LinkLost):
+                await link.board.call("gpio_write", {"pin": "led", "value": "on"})
+            if isinstance(peer, ScriptedBoard):
+                asked = {frame.kind for frame in peer.frames} - {wire.HELLO}
+                assert peer.record == []
+                assert asked <= {wire.REQUEST, wire.ACK, wire.NAK, wire.PING}
+
+    meet()
+
+
+async def test_a_real_micropython_prompt_is_recognised(
+    tmp_path: Path, micropython_command: list[str]
+) -> None:
+    with prompt(micropython_command) as path:
+        board = SerialBoard(BoardSettings(port=path), tmp_path, SystemClock())
+        running = asyncio.create_task(board.run())
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while "MicroPython prompt" not in board.status.trouble:  # noqa: ASYNC110 - no event
+                    await asyncio.sleep(0.02)
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+
+
+@contextlib.contextmanager
+def prompt(command: list[str]) -> Iterator[str]:
+    """An interpreter that waits for somebody to type, at the other end of two terminals."""
+    near, far = pty.openpty()
+    tty.setraw(far)
+    process = subprocess.Popen([*command, "-i"], stdin=near, stdout=near, stderr=near)
+    os.close(near)
+    try:
+        yield os.ttyname(far)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(far)
