@@ -77,7 +77,7 @@ class Pin:
             if trigger & (self.IRQ_RISING if level else self.IRQ_FALLING):
                 handler(self)
 
-        world.interrupt(self._name, handler and edge)
+        world.interrupt(self._name, handler and edge, self.value())
 
 
 class ADC:

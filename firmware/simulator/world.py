@@ -183,13 +183,13 @@ def edge(pin, level):
         handler(level)
 
 
-def interrupt(pin, handler):
+def interrupt(pin, handler, level):
     # As an edge would: `handler` runs in the middle of whatever the firmware does
     if handler is None:
         _world.interrupts.pop(pin, None)
     else:
         _world.interrupts[pin] = handler
-        _world.levels[pin] = _input_level(pin)
+        _world.levels[pin] = level
 
 
 def play():
@@ -311,7 +311,9 @@ def _row(pin):
 
 def _input_level(pin):
     found = _quantity_at(pin)
-    value = 1 if found and found.now() else 0
+    if found is None:
+        return _world.levels[pin]
+    value = 1 if found.now() else 0
     return value ^ (1 if _row(pin).get("active_low", False) else 0)
 
 
