@@ -93,6 +93,13 @@ class Board(Protocol):
     def allow(self) -> None:
         """Send no more stops; what is locked stays locked until `unlock`."""
 
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """What its new configuration would loosen, while that waits for the owner's word."""
+
+    def agree(self) -> None:
+        """The owner agrees to what is pending: it is put in place, every output safe."""
+
     async def unlock(self) -> str:
         """Release what the board has locked, whatever for; a sentence that says how it went."""
 

@@ -28,6 +28,7 @@ from agent.link.packing import BadAnswer, pack, pin_bits, unpack
 from agent.link.reconnect import POLL_S, BackOff
 from agent.link.session import Request
 from agent.link.settings import BoardSettings
+from agent.link.wired import Wiring
 from agent.security.estop import HOW_TO_CLEAR
 
 # The slowest method of a board (a 1-Wire conversion) takes 0.75 s; a person waits this long
@@ -75,6 +76,8 @@ class SerialBoard:
         self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble="not looked for yet")
         self.counters = Counters()
         self._subscriptions = Subscriptions(clock)
+        self._wiring = Wiring(settings.pins, folder)
+        self._pending: tuple[str, ...] = ()
         self._manifest = self._remembered()
 
     @property
@@ -144,6 +147,16 @@ class SerialBoard:
     def allow(self) -> None:
         self._is_stopped = False
 
+    @property
+    def pending(self) -> tuple[str, ...]:
+        return self._pending
+
+    def agree(self) -> None:
+        self._wiring.is_agreed = True
+        if self._live is not None and self._pending:
+            # The next greeting puts it in place
+            self._live.connection.drop("its new configuration is put in place")
+
     async def unlock(self) -> str:
         live = self._live
         if live is None:
@@ -197,15 +210,22 @@ class SerialBoard:
 
     async def _serve(self, path: str, connection: Connection) -> None:
         greeting = await connection.greet()
+        if self._is_stopped:
+            connection.stop()
         raw = await asyncio.to_thread(self._cache.get, greeting.manifest_hash)
         if raw is None:
             raw = await fetch_manifest(connection, greeting.manifest_hash)
-        live = _Live(connection, read_manifest(raw), Leases(connection.keep_alive))
-        self._learn(live.manifest)
+        in_force = await self._wiring.settle(connection, greeting.configuration_hash)
+        manifest = self._wiring.over(read_manifest(raw), in_force)
+        live = _Live(connection, manifest, Leases(connection.keep_alive))
+        self._pending = in_force.pending
+        self._learn(manifest)
         self._live = live
         self._back_off.reset()
         self._become_ready(path, greeting.identity)
+        self._note(configuration=in_force.trouble)
         if self._is_stopped:
+            # Once more: it may have been set while the configuration was on its way
             self._lock(live)
         try:
             reason = await self._hold(live, raw)
@@ -267,7 +287,9 @@ class SerialBoard:
     def _remembered(self) -> Manifest | None:
         raw = self._cache.last()
         try:
-            return read_manifest(raw) if raw else None
+            if raw is None:
+                return None
+            return self._wiring.over(read_manifest(raw), self._wiring.remembered())
         except WrongDevice:
             # Written by a newer version of this agent
             return None

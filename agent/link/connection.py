@@ -92,6 +92,10 @@ class Connection:
         self.session.stop()
         self._turn()
 
+    def drop(self, reason: str) -> None:
+        """End the session, so that another one begins."""
+        self._on_lost(reason)
+
     async def lost(self) -> str:
         """Wait for the end of the session; the sentence that says why."""
         await self._over.wait()

@@ -32,6 +32,7 @@ class Greeting:
     identity: BoardIdentity
     window_bytes: int
     manifest_hash: bytes
+    configuration_hash: bytes
 
     @property
     def is_understood(self) -> bool:
@@ -51,7 +52,7 @@ def read_greeting(payload: bytes) -> Greeting | None:
     nonce, protocol, major, minor, patch, build, cause, boots, window, flash, *rest = (
         struct.unpack_from(HELLO_ACK_FORMAT, payload)
     )
-    manifest_hash, _configuration_hash, unique_id, name_bytes = rest
+    manifest_hash, configuration_hash, unique_id, name_bytes = rest
     name = payload[fixed : fixed + name_bytes].decode(errors="replace")
     identity = BoardIdentity(
         board=printable_line(name, MAX_BOARD_NAME_CHARS),
@@ -63,4 +64,4 @@ def read_greeting(payload: bytes) -> Greeting | None:
         boot_count=boots,
         flash_class=_FLASH_CLASSES[flash] if flash < len(_FLASH_CLASSES) else _FLASH_CLASSES[0],
     )
-    return Greeting(nonce, identity, window, manifest_hash)
+    return Greeting(nonce, identity, window, manifest_hash, configuration_hash)

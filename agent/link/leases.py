@@ -10,6 +10,8 @@ from agent.link.manifest import Manifest
 
 # A lease is renewed this many times while it runs, so that three may be lost
 RENEWALS_PER_LEASE = 4
+# What a pin can do that has a lease
+MOVING = frozenset({"out", "pwm", "servo", "pixels"})
 # A board that asks for more is renewed no faster: its link could do nothing else
 MIN_LEASE_MS = 200
 
@@ -53,6 +55,6 @@ class Leases:
 
 def renewal_interval_s(manifest: Manifest, lease_ms: int) -> float:
     """How often to renew so that the shortest lease of any output holds."""
-    outputs = [pin.lease_ms for pin in manifest.pins_that_can("out")]
+    outputs = [pin.lease_ms for pin in manifest.pins if not MOVING.isdisjoint(pin.can)]
     shortest_ms = max(MIN_LEASE_MS, min([lease_ms, *outputs]))
     return shortest_ms / 1000 / RENEWALS_PER_LEASE

@@ -103,6 +103,13 @@ class Pin(msgspec.Struct, frozen=True):
     active_low: bool = False
     safe: int = 0
     lease_ms: int = 2000
+    # Limits of a configured output; 0 is none
+    max_on_ms: int = 0
+    min_off_ms: int = 0
+    per_minute: int = 0
+    # It may be on only while each of these pins has this value
+    needs: tuple[tuple[str, int], ...] = ()
+    safety: str = "actuate"
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -144,7 +151,7 @@ def read_manifest(raw: bytes) -> Manifest:
             f"the board describes itself in version {envelope.manifest}, "
             f"and only version {MANIFEST_VERSION} is known: update the agent"
         )
-    pins = _distinct(_entries(envelope.pins, Pin, _clean_pin), lambda pin: pin.index)
+    pins = _distinct(_entries(envelope.pins, Pin, clean_pin), lambda pin: pin.index)
     methods = _distinct(_entries(envelope.methods, Method, _clean_method), lambda one: one.id)
     return Manifest(
         manifest=MANIFEST_VERSION,
@@ -181,7 +188,12 @@ def _distinct(entries: Iterable[T], number: Callable[[T], int]) -> tuple[T, ...]
     return tuple(kept.values())
 
 
-def _clean_pin(pin: Pin) -> Pin:
+def clean_pin(pin: Pin) -> Pin:
+    """The pin with its texts cleaned and capped.
+
+    Raises:
+        ValueError: its name or its index is none.
+    """
     _require_name(pin.name)
     if not 0 <= pin.index < MAX_PINS:
         raise _Unfit(f"pin {pin.name} has index {pin.index}")

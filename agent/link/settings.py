@@ -5,6 +5,10 @@ from typing import Annotated
 import msgspec
 
 from agent.config import Section
+from agent.link.wiring import PinSettings
+
+# In a table of a chat, and in 4 KB of a board
+MAX_PIN_NAME_CHARS = 24
 
 
 class WatchSettings(Section, frozen=True):
@@ -44,3 +48,14 @@ class BoardSettings(Section, frozen=True):
     # A pin with a button: pressing it says yes to the question that is open
     approve_button: Annotated[str, msgspec.Meta(max_length=32)] = ""
     watch: dict[str, WatchSettings] = msgspec.field(default_factory=dict)
+    # What is wired where, by the name that people use
+    pins: dict[str, PinSettings] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, pin in self.pins.items():
+            if len(name) > MAX_PIN_NAME_CHARS:
+                raise ValueError(
+                    f"pins has a name that is longer than {MAX_PIN_NAME_CHARS}: {name}"
+                )
+            if name in pin.only_while:
+                raise ValueError(f"pins.{name}.only_while names {name} itself")

@@ -106,7 +106,11 @@ class FakeBoard:
     released: int = 0
     is_stopped: bool = False
     is_locked: bool = False
+    # What its new configuration would loosen
+    pending: tuple[str, ...] = ()
     trouble: str = "nothing is plugged in"
+    # Methods of the link itself, which no manifest describes
+    link_methods: dict[int, Callable[[bytes], bytes]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.manifest: Manifest | None = read_manifest(MANIFEST_JSON)
@@ -142,6 +146,13 @@ class FakeBoard:
             raise OutcomeUnknown("the connection was lost before the answer came")
         return result
 
+    async def exchange(self, method: int, arguments: bytes) -> bytes:
+        if not self.plugged_in:
+            raise LinkLost(self.trouble)
+        if method not in self.link_methods:
+            raise CallRefused("not_supported", "this board has no such method")
+        return self.link_methods[method](arguments)
+
     async def release(self) -> None:
         self.released += 1
         self._make_safe()
@@ -152,6 +163,9 @@ class FakeBoard:
 
     def allow(self) -> None:
         self.is_stopped = False
+
+    def agree(self) -> None:
+        self.pending = ()
 
     async def unlock(self) -> str:
         was_locked, self.is_locked = self.is_locked, False

@@ -56,12 +56,16 @@ def hello_ack(nonce: int, **said: Any) -> bytes:
             said.get("window_bytes", 1024),
             said.get("flash_class", 0),
             said.get("manifest_hash", bytes(8)),
-            bytes(8),
+            said.get("configuration_hash", bytes(8)),
             said.get("unique_id", bytes(range(12))),
             len(name),
         )
         + name
     )
+
+
+def _hash_of(configuration: bytes) -> bytes:
+    return hashlib.sha256(configuration).digest()[:8] if configuration else bytes(8)
 
 
 @dataclass
@@ -78,6 +82,8 @@ class ScriptedBoard:
     protocol: int = wire.PROTOCOL_VERSION
     window_bytes: int = 1024
     boot_count: int = 1
+    # What is wired to it, as it was committed last
+    configuration: bytes = b""
     # Why the outputs are locked, over sessions
     reason: int = wire.REASON_NONE
     reset_cause: int = 1
@@ -175,6 +181,7 @@ class ScriptedBoard:
                 boot_count=self.boot_count,
                 window_bytes=self.window_bytes,
                 manifest_hash=manifest_hash,
+                configuration_hash=_hash_of(self.configuration),
                 unique_id=self.unique_id,
             ),
         )
@@ -215,6 +222,10 @@ class ScriptedBoard:
             wire.METHOD_SAFE: self._make_safe,
             wire.METHOD_STATUS: self._status,
             wire.METHOD_CLEAR: self._clear,
+            wire.METHOD_CONFIG_BEGIN: self._config_begin,
+            wire.METHOD_CONFIG_WRITE: self._config_write,
+            wire.METHOD_CONFIG_COMMIT: self._config_commit,
+            wire.METHOD_CONFIG_READ: self._config_read,
             WRITE: self._write,
             READ: lambda arguments: (0, bytes([self.outputs.get(arguments[0], 0)])),
             ADC: lambda _arguments: (0, struct.pack("<H", 1234)),
@@ -250,6 +261,28 @@ class ScriptedBoard:
             return wire.OUT_OF_RANGE, b"it was another reason"
         self.reason = wire.REASON_NONE
         return 0, bytes([wire.STATE_IDLE])
+
+    def _config_begin(self, arguments: bytes) -> tuple[int, bytes]:
+        length, self._coming_hash = struct.unpack(wire.CONFIG_BEGIN_FORMAT, arguments)
+        self._coming = bytearray(length)
+        return 0, b""
+
+    def _config_write(self, arguments: bytes) -> tuple[int, bytes]:
+        (at,) = struct.unpack_from(wire.CONFIG_OFFSET_FORMAT, arguments)
+        self._coming[at : at + len(arguments) - 4] = arguments[4:]
+        return 0, b""
+
+    def _config_commit(self, arguments: bytes) -> tuple[int, bytes]:
+        if not _hash_of(bytes(self._coming)) == self._coming_hash == arguments:
+            return wire.BAD_REQUEST, b"begin again"
+        self._make_safe(b"")
+        self.configuration = bytes(self._coming)
+        return 0, b""
+
+    def _config_read(self, arguments: bytes) -> tuple[int, bytes]:
+        (at,) = struct.unpack(wire.CONFIG_OFFSET_FORMAT, arguments)
+        total = struct.pack("<I", len(self.configuration))
+        return 0, total + self.configuration[at : at + 200]
 
     def _write(self, arguments: bytes) -> tuple[int, bytes]:
         pin, value = arguments
