@@ -29,11 +29,15 @@ class Answer(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked before a tool acts; `arguments_json` is shown whole or not asked."""
+    """What a person is asked before a tool acts; `arguments_json` is shown whole or not asked.
+
+    `words` is the tool's own sentence about the call, empty where it has none.
+    """
 
     tool: str
     arguments_json: str
     reason: str
+    words: str = ""
 
 
 class Channel(ABC):

@@ -112,8 +112,9 @@ class Terminal(Channel):
         shown = json.dumps(json.loads(question.arguments_json or "{}"), ensure_ascii=False)
         async with self._questions:
             self._erase_announcement()
+            words = f"{printable_text(question.words, MAX_SHOWN_CHARS)}\n" if question.words else ""
             self._write(
-                f"\n{question.tool} {printable_text(shown, MAX_SHOWN_CHARS)}\n"
+                f"\n{words}{question.tool} {printable_text(shown, MAX_SHOWN_CHARS)}\n"
                 f"It needs your word: {question.reason}.\n"
             )
             self._is_asking = True

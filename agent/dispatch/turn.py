@@ -8,7 +8,9 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Ask, Gate
 from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
 from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
@@ -157,14 +159,17 @@ class TurnRunner:
             arguments = tool.parse(call.arguments_json)
         except BadArguments as err:
             return ToolResult(success=False, text=f"bad arguments for {call.name}: {err}")
-        decision = await self._gate.admit(
-            call, tool.effect_of(arguments), context.provenance, seams.ask
-        )
+        ask = partial(_ask_in_words, seams.ask, tool.in_words(arguments))
+        decision = await self._gate.admit(call, tool.effect_of(arguments), context.provenance, ask)
         if decision.verdict is not Verdict.ALLOW:
             return ToolResult(
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
             )
         return await _execute(tool, arguments, context, seams)
+
+
+async def _ask_in_words(ask: Ask, words: str, question: Question) -> Answer:
+    return await ask(replace(question, words=words))
 
 
 async def _execute(

@@ -59,6 +59,11 @@ class Tool(ABC, Generic[A]):
         del arguments
         return self.effect
 
+    def in_words(self, arguments: A) -> str:
+        """What this very call does, for a person who is asked; empty where the arguments say it."""
+        del arguments
+        return ""
+
     def spec(self) -> ToolSpec:
         return ToolSpec(
             self.name, self.description, parameters_of(self.arguments_type), self.effect

@@ -154,6 +154,13 @@ async def test_a_question_takes_the_persons_word(typed: str, answer: Answer) -> 
     assert len(chat.lines.prompts) == 2
 
 
+async def test_a_tools_own_words_stand_before_its_arguments() -> None:
+    chat = Chat("what?", "y", plain=False)
+    question = Question("pump", '{"on": true}', "it may hurt", "The pump runs.\x1b[2J")
+    await chat.terminal.ask(message("x"), question)
+    assert "\nThe pump runs.[2J\npump {" in "".join(chat.shown)
+
+
 async def test_a_question_without_input_left_has_no_answer() -> None:
     question = Question("pump", "{}", "it may hurt")
     assert await Chat(plain=False).terminal.ask(message("x"), question) is Answer.NONE

@@ -219,3 +219,15 @@ async def test_a_strangers_word_alone_never_moves_anything(gate: Gate) -> None:
     provider = ScriptedProvider(heeding_only_this_turn(calls(("lamp", ON))), "done")
     await run(gate, provider, [lamp], person, Provenance.WEB, word=Provenance.WEB)
     assert lamp.uses == []
+
+
+async def test_a_question_has_the_words_of_its_tool(gate: Gate) -> None:
+    class Talking(CountingTool):
+        def in_words(self, arguments: object) -> str:
+            return f"It will be {getattr(arguments, 'value', '')}."
+
+    person = Person(Answer.YES)
+    provider = ScriptedProvider(calls(("lamp", ON)), "done")
+    await run(gate, provider, [Talking(Effect.HAZARD)], person)
+    (question,) = person.questions
+    assert (question.words, question.arguments_json) == ("It will be on.", ON)
