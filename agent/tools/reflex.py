@@ -1,0 +1,280 @@
+"""Reflexes as tools: rules that the board runs by itself, also without this agent.
+
+A new rule is always shown to the owner in words; what makes the board quieter is not asked about.
+"""
+
+import re
+
+import msgspec
+
+from agent.errors import BadArguments, CallRefused, LinkError, LinkLost, OutcomeUnknown
+from agent.link import reflex_slots
+from agent.link.base import Board
+from agent.link.manifest import Manifest
+from agent.link.reflex_slots import Keeping, Slot, SlotState
+from agent.link.reflexes import (
+    BadRule,
+    Rule,
+    in_words,
+    pack_rule,
+    read_rule,
+    span,
+    with_proper_names,
+)
+from agent.messages import Effect, ToolResult
+from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
+
+# The board that is meant when nobody names one; the tools of others bear its name
+_PLAIN_BOARD = "board"
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,22}")
+_STATES = {
+    SlotState.ACTIVE: "active",
+    SlotState.PAUSED: "paused",
+    SlotState.GONE: "off: a pin that it names is not configured any more",
+    SlotState.FORBIDDEN: "off: a limit of its output does not allow it any more",
+}
+_KEEPING = {
+    Keeping.IN_RAM: "the board forgets its reflexes when it restarts: it has nowhere to keep them",
+    Keeping.DAMAGED: "what the board had stored was damaged: earlier reflexes are lost",
+    Keeping.WAITING: "stored as soon as every output is at its safe value",
+    Keeping.FAILED: "the board could not store it: it is gone after a restart",
+}
+_REFUSALS = {
+    "bad_pin": "its output is not there",
+    "busy": "its output was held already, or must rest",
+    "unsafe_state": "the outputs were locked",
+    "interlock": "an interlock of its output was not met",
+    "io": "a reading or the output failed",
+}
+
+
+class AddArguments(Rule, Arguments, frozen=True, forbid_unknown_fields=True):
+    """A rule for the board."""
+
+
+class NamedArguments(Arguments, frozen=True):
+    """A rule that the board has."""
+
+    name: str
+
+
+class PauseArguments(NamedArguments, frozen=True):
+    """A rule that the board has, and whether it rests."""
+
+    paused: bool = True
+
+
+class ReflexTools:
+    """The tools for the rules of one board; there are none before it has been seen."""
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._tools: tuple[AnyTool, ...] = (
+            ReflexAddTool(board),
+            ReflexDeleteTool(board),
+            ReflexListTool(board),
+            ReflexPauseTool(board),
+        )
+
+    def tools(self) -> tuple[AnyTool, ...]:
+        """What can be done about reflexes now; kept while the board is away."""
+        return self._tools if self._board.manifest is not None else ()
+
+
+class ReflexAddTool(Tool[AddArguments]):
+    """Gives the board another rule."""
+
+    arguments_type = AddArguments
+    # Nobody looks on when a rule acts
+    effect = Effect.HAZARD
+    description = (
+        "Teach the board a rule that it runs by itself, also without you: when one or two readings "
+        "hold, set an output for a short time, at most once per interval. reflex_list shows them."
+    )
+
+    def __init__(self, board: Board) -> None:
+        self.name = _name_of(board, "reflex_add")
+        self._board = board
+
+    def parse(self, arguments_json: str) -> AddArguments:
+        rule = super().parse(arguments_json)
+        manifest = _manifest(self._board)
+        try:
+            pack_rule(manifest, rule)
+        except BadRule as err:
+            raise BadArguments(str(err)) from err
+        return rule
+
+    def in_words(self, arguments: AddArguments) -> str:
+        sentence = _sentence(_manifest(self._board), arguments)
+        return f"The board will do this by itself, also without me: {sentence}"
+
+    async def execute(self, arguments: AddArguments, context: ToolContext) -> ToolResult:
+        manifest = _manifest(self._board)
+        try:
+            stored = await reflex_slots.read(self._board)
+            if arguments.name in _names(manifest, stored.slots):
+                text = (
+                    f"there is a reflex {arguments.name} already: delete it, or take another name"
+                )
+                return ToolResult(success=False, text=text)
+            await reflex_slots.put(self._board, pack_rule(manifest, arguments))
+            stored = await reflex_slots.read(self._board)
+        except BadRule as err:
+            # The pins have changed while the owner was reading
+            return ToolResult(success=False, text=str(err))
+        except LinkError as err:
+            return _failure(err)
+        added = {"reflex": arguments.name, "rule": _sentence(manifest, arguments)}
+        return _success(added | _note(stored.keeping))
+
+
+class ReflexListTool(Tool[NoArguments]):
+    """Every rule that the board has, in words."""
+
+    arguments_type = NoArguments
+    effect = Effect.READ
+    description = "The rules that the board runs by itself, how often each acted, and its state."
+
+    def __init__(self, board: Board) -> None:
+        self.name = _name_of(board, "reflex_list")
+        self._board = board
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        manifest = _manifest(self._board)
+        try:
+            stored = await reflex_slots.read(self._board)
+            told = [_told(manifest, slot) for slot in stored.slots]
+        except LinkError as err:
+            return _failure(err)
+        return _success({"reflexes": told} | _note(stored.keeping))
+
+
+class ReflexPauseTool(Tool[PauseArguments]):
+    """Lets a rule rest, or act again."""
+
+    arguments_type = PauseArguments
+    effect = Effect.WRITE
+    description = "Let a rule of the board rest, or with paused=false let it act again."
+
+    def __init__(self, board: Board) -> None:
+        self.name = _name_of(board, "reflex_pause")
+        self._board = board
+
+    def effect_of(self, arguments: PauseArguments) -> Effect:
+        # To let it act again is as much as to add it
+        return self.effect if arguments.paused else Effect.HAZARD
+
+    def in_words(self, arguments: PauseArguments) -> str:
+        if arguments.paused:
+            return f"The reflex {arguments.name} will rest."
+        return f"The board will run its reflex {arguments.name} again, also without me."
+
+    async def execute(self, arguments: PauseArguments, context: ToolContext) -> ToolResult:
+        try:
+            slot = await _find(self._board, arguments.name)
+            await reflex_slots.enable(self._board, slot.number, is_enabled=not arguments.paused)
+        except LinkError as err:
+            return _failure(err)
+        return _success({"reflex": arguments.name, "paused": arguments.paused})
+
+
+class ReflexDeleteTool(Tool[NamedArguments]):
+    """Takes a rule from the board."""
+
+    arguments_type = NamedArguments
+    effect = Effect.WRITE
+    description = "Delete a rule that the board runs by itself."
+
+    def __init__(self, board: Board) -> None:
+        self.name = _name_of(board, "reflex_delete")
+        self._board = board
+
+    def in_words(self, arguments: NamedArguments) -> str:
+        return f"The board will forget its reflex {arguments.name}."
+
+    async def execute(self, arguments: NamedArguments, context: ToolContext) -> ToolResult:
+        try:
+            slot = await _find(self._board, arguments.name)
+            await reflex_slots.delete(self._board, slot.number)
+        except LinkError as err:
+            return _failure(err)
+        return _success({"deleted": arguments.name})
+
+
+def _name_of(board: Board, verb: str) -> str:
+    return verb if board.name == _PLAIN_BOARD else f"{board.name}_{verb}"
+
+
+def _manifest(board: Board) -> Manifest:
+    if board.manifest is None:
+        raise BadArguments("the board has not been seen yet, so its pins are not known")
+    return board.manifest
+
+
+def _sentence(manifest: Manifest, rule: Rule) -> str:
+    """What the board will really do, with the names and the precision that it has."""
+    return in_words(manifest, with_proper_names(manifest, rule))
+
+
+async def _find(board: Board, name: str) -> Slot:
+    manifest = _manifest(board)
+    stored = await reflex_slots.read(board)
+    names = _names(manifest, stored.slots)
+    if name not in names:
+        known = ", ".join(names) or "none"
+        raise CallRefused("bad_request", f"there is no reflex {name!r}; there are {known}")
+    return names[name]
+
+
+def _names(manifest: Manifest, slots: tuple[Slot, ...]) -> dict[str, Slot]:
+    return {_rule_of(manifest, slot).name: slot for slot in slots}
+
+
+def _rule_of(manifest: Manifest, slot: Slot) -> Rule:
+    """The rule; a name that is none of ours is not shown, because it may be anything."""
+    try:
+        rule = read_rule(manifest, slot.raw)
+    except BadRule as err:
+        raise CallRefused("io", str(err)) from err
+    proper = rule.name if _NAME.fullmatch(rule.name) else f"reflex_{slot.number}"
+    return msgspec.structs.replace(rule, name=proper)
+
+
+def _told(manifest: Manifest, slot: Slot) -> dict[str, object]:
+    rule = _rule_of(manifest, slot)
+    told: dict[str, object] = {
+        "name": rule.name,
+        "rule": in_words(manifest, rule),
+        "state": _STATES.get(slot.state, "unknown to this version"),
+        "fired": slot.fired,
+        "refused": slot.refused,
+    }
+    if slot.refusal:
+        told["last_refusal"] = _REFUSALS.get(slot.refusal, slot.refusal.replace("_", " "))
+    if slot.wait_s and slot.state is SlotState.ACTIVE:
+        told["rests_for"] = span(slot.wait_s)
+    return told
+
+
+def _note(keeping: Keeping) -> dict[str, object]:
+    return {"note": _KEEPING[keeping]} if keeping in _KEEPING else {}
+
+
+def _success(value: dict[str, object]) -> ToolResult:
+    return ToolResult(success=True, text=msgspec.json.encode(value).decode())
+
+
+def _failure(err: LinkError) -> ToolResult:
+    match err:
+        case LinkLost():
+            text = f"the board is not connected ({err})"
+        case OutcomeUnknown():
+            text = f"it is not known whether the board did it ({err}); reflex_list tells"
+        case CallRefused(code="not_supported"):
+            text = "this board's firmware has no reflexes: update it"
+        case CallRefused():
+            text = f"the board refused: {err.detail or err.code.replace('_', ' ')}"
+        case _:
+            text = str(err)
+    return ToolResult(success=False, text=text)
