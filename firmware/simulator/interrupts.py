@@ -5,7 +5,7 @@
 # What it does not show: how late a real interrupt comes, and that it stops the loop meanwhile.
 
 import _thread
-import time
+import select
 
 import micropython
 
@@ -33,8 +33,11 @@ def resume(paused):
 
 def _run(period_ms, callback, report):
     _idents.append(_thread.get_ident())
+    nothing = select.poll()
     while True:
-        time.sleep_ms(period_ms)
+        # One wait for all of it: sleeping wakes up every half millisecond
+        for _ in nothing.ipoll(period_ms):
+            pass
         fault = None
         micropython.heap_lock()
         try:

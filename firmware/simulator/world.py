@@ -15,6 +15,8 @@ import wires
 
 SUPPLY_V = board.SUPPLY_MV / 1000
 _PULLED_OUT = 3
+# More than any firmware has described
+_METHODS = 48
 _POWER_ON = 1
 # A pressed button closes and opens so often, a millisecond or two apart, before it stays
 _BOUNCES = 6
@@ -60,8 +62,8 @@ class _World:
         # What to run when the level of a pin changes, and the level it had
         self.interrupts = {}
         self.levels = {}
-        # How often the firmware ran each method
-        self.runs = {}
+        # How often the firmware ran each method; in memory that is taken once
+        self.runs = [0] * _METHODS
         self.boot_count = 1
         self.reset_cause = _POWER_ON
         self.began_ms = time.ticks_ms()
@@ -206,7 +208,8 @@ def until_next_step_ms():
 
 
 def count_run(method):
-    _world.runs[method] = _world.runs.get(method, 0) + 1
+    if method < _METHODS:
+        _world.runs[method] += 1
 
 
 def watch(timeout_ms):
@@ -367,9 +370,8 @@ def _report():
         if _is_output(row):
             pins[row["name"]] = driven ^ (1 if row.get("active_low", False) else 0)
     values = {name: quantity.now() for name, quantity in _world.quantities.items()}
-    runs = {str(method): count for method, count in _world.runs.items()}
     gc.collect()
-    return {"outputs": pins, "values": values, "runs": runs, "heap_free": gc.mem_free()}
+    return {"outputs": pins, "values": values, "runs": _world.runs, "heap_free": gc.mem_free()}
 
 
 def _all_safe():

@@ -86,8 +86,8 @@ def run(name: str, commands: int) -> Tally:
 
 
 def _runs(board: BoardSim) -> int:
-    runs: dict[str, int] = board.order({"get": True})["runs"]
-    return runs.get(str(GPIO_WRITE), 0)
+    runs: list[int] = board.order({"get": True})["runs"]
+    return runs[GPIO_WRITE]
 
 
 async def _command(path: str, commands: int) -> Tally:

@@ -79,8 +79,8 @@ def campaign(board: BoardSim, frames: int, seed: int, told: Callable[[int], None
 
 
 def _writes(board: BoardSim) -> int:
-    runs: dict[str, int] = board.order({"get": True})["runs"]
-    return runs.get(str(GPIO_WRITE), 0)
+    runs: list[int] = board.order({"get": True})["runs"]
+    return runs[GPIO_WRITE]
 
 
 class _Fuzzer:
