@@ -23,9 +23,9 @@ from agent.clock import Clock, SystemClock
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.dispatcher import Dispatcher
-from agent.dispatch.emergency import Emergency
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
+from agent.dispatch.oversight import Oversight
 from agent.dispatch.presence import Button, NoButton, PresenceRule
 from agent.dispatch.turn import TurnRunner
 from agent.embeddings.base import Embedder
@@ -196,10 +196,11 @@ async def _at_work(
 ) -> AsyncIterator[tuple[Dispatcher, Reporter, asyncio.TaskGroup]]:
     """The agent with its tasks running; at the end outputs are safe and everything is closed."""
     by_name = {channel.name: channel for channel in channels}
-    subjects = Subjects(agent.provider.name, agent.board, tuple(by_name), agent.last_error, agent.stop)
+    subjects = Subjects(
+        agent.provider.name, agent.board, tuple(by_name), agent.last_error, agent.stop
+    )
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
-    agent.stop.listen(agent.board.stop, agent.board.allow)
-    emergency = Emergency(agent.stop, [agent.board.unlock])
+    oversight = Oversight(agent.stop, [agent.board])
     button = _button(agent)
     dispatcher = Dispatcher(
         agent.journal,
@@ -207,14 +208,14 @@ async def _at_work(
         by_name,
         Delivery(agent.journal, by_name, agent.clock),
         reporter.sentences,
-        emergency,
+        oversight,
     )
     try:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(agent.board.run())
             tasks.create_task(reporter.keep())
             tasks.create_task(button.run())
-            tasks.create_task(emergency.watch(agent.clock))
+            tasks.create_task(oversight.watch(agent.clock))
             yield dispatcher, reporter, tasks
             await agent.board.release()
             raise _Over  # noqa: TRY301 - how a task group is ended from inside

@@ -16,17 +16,20 @@ class Command(enum.Enum):
     STOP = "/stop"
     # Everything safe and still, until the owner clears it
     ESTOP = "/estop"
+    # Let the boards take a configuration that is looser than the one they have
+    CONFIGURE = "/configure yes"
     # Let things move again
     ESTOP_CLEAR = "/estop clear"
 
 
 HELP_TEXT = """\
-/help         this list
-/new          begin a new conversation; memories stay
-/status       how the device, the board and the model are
-/stop         break off what I am doing
-/estop        emergency stop: every output safe, nothing is changed until you clear it
-/estop clear  let things move again; only the owner may
+/help           this list
+/new            begin a new conversation; memories stay
+/status         how the device, the board and the model are
+/stop           break off what I am doing
+/estop          emergency stop: every output safe, nothing is changed until you clear it
+/estop clear    let things move again; only the owner may
+/configure yes  let a board take looser limits than it has; only the owner may
 Anything else is a message to me."""
 
 

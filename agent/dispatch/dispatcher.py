@@ -14,9 +14,9 @@ from agent.dispatch import inbox
 from agent.dispatch.commands import HELP_TEXT, Command, command_of
 from agent.dispatch.conversation import Conversations
 from agent.dispatch.delivery import Delivery
-from agent.dispatch.emergency import Emergency
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
+from agent.dispatch.oversight import Oversight
 from agent.dispatch.turn import TurnSeams
 from agent.errors import StorageFull
 from agent.messages import Inbound, Outbound
@@ -47,15 +47,15 @@ class Dispatcher:
         channels: Mapping[str, Channel],
         delivery: Delivery,
         report: Report,
-        emergency: Emergency,
+        oversight: Oversight,
     ) -> None:
         self._journal = journal
         self._conversations = conversations
         self._channels = channels
         self._delivery = delivery
         self._report = report
-        self._emergency = emergency
-        emergency.stop.listen(self._break_off)
+        self._oversight = oversight
+        oversight.stop.listen(self._break_off)
         turns = min(max(len(channels) * TURNS_PER_CHANNEL, MIN_TURNS), MAX_TURNS)
         self._turns = asyncio.Semaphore(turns)
         self._waiting: dict[str, deque[Accepted]] = {}
@@ -66,7 +66,7 @@ class Dispatcher:
         """Take a message; when this returns it is committed, or was known already."""
         if command_of(inbound.text) is Command.ESTOP:
             # Before anything that can fail or wait
-            await self._emergency.engage(inbound)
+            await self._oversight.engage(inbound)
         accepted = await self._journal.transact(lambda db: inbox.accept(db, inbound))
         if accepted is None:
             _log.info("%s %s came again; dropped", inbound.channel, inbound.message_id)
@@ -189,10 +189,8 @@ class Dispatcher:
                 return self._report()
             case Command.STOP:
                 return STOPPED_TEXT if self.stop(conversation) else NOTHING_TO_STOP_TEXT
-            case Command.ESTOP | Command.ESTOP_CLEAR:
-                is_clearing = command is Command.ESTOP_CLEAR
-                emergency = self._emergency
-                return await emergency.clear(inbound) if is_clearing else emergency.sentence
+            case Command.ESTOP | Command.ESTOP_CLEAR | Command.CONFIGURE:
+                return await self._oversight.obey(command, inbound)
             case _:
                 return f"I do not know {command}.\n{HELP_TEXT}"
 

@@ -69,19 +69,31 @@ class BoardInfoTool(Tool[NoArguments]):
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         status, manifest = self._board.status, self._board.manifest
         pins = manifest.pins if manifest else ()
-        methods = manifest.methods if manifest else ()
+        methods = [one for one in manifest.methods if _is_usable(manifest, one)] if manifest else []
         known_as = manifest.board if manifest else ""
         info: dict[str, object] = {
             "state": status.state.value,
             "board": status.identity.board if status.identity else known_as,
             "firmware": status.identity.firmware if status.identity else "",
             "port": status.port,
-            "pins": [{"name": pin.name, "can": list(pin.can)} for pin in pins],
+            "pins": [{"name": pin.name, "can": list(pin.can), **limits_of(pin)} for pin in pins],
             "methods": [method.name for method in methods],
         }
         if status.trouble:
             info["trouble"] = status.trouble
         return ToolResult(success=True, text=_json(info))
+
+
+def limits_of(pin: Pin) -> dict[str, object]:
+    """What the owner has laid down for a pin, in the words of the configuration."""
+    limits = {
+        "danger": "hazard" if pin.safety == "hazard" else "",
+        "max_on_s": pin.max_on_ms / 1000,
+        "min_off_s": pin.min_off_ms / 1000,
+        "max_per_minute": pin.per_minute,
+        "only_while": {name: "on" if value else "off" for name, value in pin.needs},
+    }
+    return {name: limit for name, limit in limits.items() if limit}
 
 
 class BoardTool(Tool[Arguments]):
@@ -95,7 +107,15 @@ class BoardTool(Tool[Arguments]):
         self._board = board
         self._method = method
         self._is_measurement = method.safety == "read" and method.idempotent
+        self._dangerous = {pin.name for pin in manifest.pins if pin.safety == "hazard"}
         self._synonyms = {field.name: _synonyms(manifest, field) for field in method.arguments}
+
+    def effect_of(self, arguments: Arguments) -> Effect:
+        """Moving a pin that the owner calls a hazard is one, whatever the method is in general."""
+        if self.effect is not Effect.ACTUATE:
+            return self.effect
+        named = {getattr(arguments, one.name) for one in self._method.arguments if one.pins}
+        return Effect.ACTUATE if named.isdisjoint(self._dangerous) else Effect.HAZARD
 
     def parse(self, arguments_json: str) -> Arguments:
         return super().parse(self._with_proper_names(arguments_json))

@@ -18,9 +18,9 @@ from agent.dispatch.conversation import (
 )
 from agent.dispatch.delivery import MAX_TRIES, Delivery
 from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT, PARKED_TEXT, STOPPED_TEXT, Dispatcher
-from agent.dispatch.emergency import NOT_THE_OWNER_TEXT, Emergency
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
+from agent.dispatch.oversight import NOT_THE_OWNER_TEXT, Oversight
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnRunner
 from agent.errors import StorageFull
@@ -53,10 +53,10 @@ class Running:
         dispatcher: Dispatcher,
         tasks: asyncio.TaskGroup,
         journal: DatabaseWorker,
-        emergency: Emergency,
+        oversight: Oversight,
     ):
         self.dispatcher = dispatcher
-        self.emergency = emergency
+        self.oversight = oversight
         self.tasks = tasks
         self.journal = journal
 
@@ -83,13 +83,13 @@ async def running(
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)
-    emergency = Emergency(stop, [])
+    oversight = Oversight(stop, [])
     dispatcher = Dispatcher(
-        journal, conversations, channels, delivery, lambda: "all is well", emergency
+        journal, conversations, channels, delivery, lambda: "all is well", oversight
     )
     try:
         async with asyncio.TaskGroup() as tasks:
-            yield Running(dispatcher, tasks, journal, emergency)
+            yield Running(dispatcher, tasks, journal, oversight)
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
     except* _Over:
         pass
@@ -312,7 +312,7 @@ async def test_an_emergency_stop_overtakes_everything(tmp_path: Path) -> None:
         await agent.say("think for ever")
         await asyncio.sleep(0.05)
         await agent.say("/estop", "2")
-        assert agent.emergency.stop.is_set
+        assert agent.oversight.stop.is_set
         answers = await channel.wait_for(2)
         assert STOPPED_TEXT in answers
         assert any("EMERGENCY STOP" in answer for answer in answers)
@@ -328,7 +328,7 @@ async def test_an_emergency_stop_needs_no_storage(
         monkeypatch.setattr(inbox, "accept", full)
         with pytest.raises(StorageFull):
             await agent.say("/estop")
-        assert agent.emergency.stop.is_set
+        assert agent.oversight.stop.is_set
 
 
 async def test_only_the_owner_clears_an_emergency_stop(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ async def test_only_the_owner_clears_an_emergency_stop(tmp_path: Path) -> None:
         guest = dataclasses.replace(message("/estop clear", "2"), provenance=Provenance.USER)
         await agent.dispatcher.deliver(guest, agent.tasks)
         assert (await channel.wait_for(2))[-1] == NOT_THE_OWNER_TEXT
-        assert agent.emergency.stop.is_set
+        assert agent.oversight.stop.is_set
         await agent.say("/estop clear", "3")
         assert "is cleared" in (await channel.wait_for(3))[-1]
 

@@ -306,3 +306,46 @@ def test_all_tools_of_a_board_fit_into_the_first_request() -> None:
     specs = [one.spec() for one in BoardTools(board).tools()]
     size = sum(len(json.dumps(spec.parameters)) + len(spec.description) for spec in specs)
     assert size < 1500
+
+
+class TestLimits:
+    def board(self) -> FakeBoard:
+        pump = Pin(
+            1,
+            "pump",
+            "PB0",
+            can=("out", "in"),
+            safety="hazard",
+            max_on_ms=1500,
+            min_off_ms=60_000,
+            per_minute=2,
+            needs=(("level_ok", 1), ("door", 0)),
+        )
+        board = FakeBoard()
+        assert board.manifest is not None
+        pins = (board.manifest.pins[0], pump)
+        board.learn(msgspec.structs.replace(board.manifest, pins=pins))
+        return board
+
+    @pytest.mark.parametrize(("pin", "effect"), [("led", Effect.ACTUATE), ("pump", Effect.HAZARD)])
+    def test_the_pin_decides_how_dangerous_a_write_is(self, pin: str, effect: Effect) -> None:
+        one = tool(self.board(), "board_gpio_write")
+        assert one.effect is Effect.ACTUATE
+        assert one.effect_of(one.parse(json.dumps({"pin": pin, "value": "on"}))) is effect
+
+    def test_reading_a_dangerous_pin_is_reading(self) -> None:
+        one = tool(self.board(), "board_gpio_read")
+        assert one.effect_of(one.parse('{"pin": "pump"}')) is Effect.READ
+
+    async def test_limits_are_told_in_the_words_of_the_configuration(self) -> None:
+        led, pump = json.loads((await use(self.board(), "board_info")).text)["pins"]
+        assert led == {"name": "led", "can": ["in", "out"]}
+        assert pump == {
+            "name": "pump",
+            "can": ["out", "in"],
+            "danger": "hazard",
+            "max_on_s": 1.5,
+            "min_off_s": 60.0,
+            "max_per_minute": 2,
+            "only_while": {"level_ok": "on", "door": "off"},
+        }

@@ -1,0 +1,87 @@
+"""The hand of a person on the boards, past every model: stop them, release them, loosen limits.
+
+Anybody may stop; only the owner may release and loosen.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from agent.clock import Clock
+from agent.dispatch.commands import Command
+from agent.link.base import Board
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line
+from agent.security.estop import EmergencyStop
+
+_log = logging.getLogger(__name__)
+
+# Somebody who stops it from another terminal sees it stand within 0.2 s; each look is one stat
+LOOK_S = 0.1
+# A person's stable id on a platform is shorter
+_MAX_WHO_CHARS = 60
+NOT_THE_OWNER_TEXT = "Only the owner may do that."
+NOT_RECORDED_TEXT = "It could not be written to the disk, so it ends when I am restarted."
+NOTHING_PENDING_TEXT = "No board waits for your word."
+
+
+class Oversight:
+    """What `/estop`, `/estop clear` and `/configure yes` do."""
+
+    def __init__(self, stop: EmergencyStop, boards: Sequence[Board]) -> None:
+        self._stop = stop
+        self._boards = boards
+        self._is_recorded = True
+        for board in boards:
+            stop.listen(board.stop, board.allow)
+
+    @property
+    def stop(self) -> EmergencyStop:
+        return self._stop
+
+    async def engage(self, inbound: Inbound) -> None:
+        """Stop everything, whoever says so; before the message is even recorded."""
+        who = printable_line(inbound.sender, _MAX_WHO_CHARS)
+        self._is_recorded = await self._stop.engage(f"by {who} on {inbound.channel}")
+
+    async def obey(self, command: Command, inbound: Inbound) -> str:
+        """What to answer.
+
+        Raises:
+            StorageFull: the stop stays.
+        """
+        if command is Command.ESTOP:
+            return self._how_it_stands()
+        if inbound.provenance is not Provenance.OWNER:
+            return NOT_THE_OWNER_TEXT
+        return self._agree() if command is Command.CONFIGURE else await self._clear()
+
+    async def watch(self, clock: Clock) -> None:
+        """Do what another process says by the file; until cancelled."""
+        while True:
+            await clock.sleep(LOOK_S)
+            was_set = self._stop.is_set
+            self._stop.look()
+            if was_set and not self._stop.is_set:
+                _log.warning("cleared from outside: %s", " ".join(await self._unlock()))
+
+    def _how_it_stands(self) -> str:
+        if not self._stop.is_set:
+            return "The emergency stop was cleared again."
+        said = f"EMERGENCY STOP. Outputs go to their safe values: {self._stop.sentence}."
+        return said if self._is_recorded else f"{said} {NOT_RECORDED_TEXT}"
+
+    async def _clear(self) -> str:
+        was_set = self._stop.is_set
+        await self._stop.clear()
+        said = "The emergency stop is cleared." if was_set else "The emergency stop was not set."
+        return " ".join([said, *await self._unlock()])
+
+    def _agree(self) -> str:
+        agreed: list[str] = []
+        for board in self._boards:
+            agreed += [f"{board.name}: {words}" for words in board.pending]
+            board.agree()
+        return f"It is put in place: {'; '.join(agreed)}." if agreed else NOTHING_PENDING_TEXT
+
+    async def _unlock(self) -> list[str]:
+        return [await board.unlock() for board in self._boards]
