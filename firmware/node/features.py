@@ -5,6 +5,8 @@
 from node.analog import Analog
 from node.attached import Attached
 from node.gpio import Gpio
+from node.reflexes import Reflexes
+from node.store import Store
 from node.supply import Supply
 from node.thermometer import Thermometer
 
@@ -13,4 +15,7 @@ def of(board, pins, system, configuration):
     features = [system, configuration, Gpio(pins), Analog(pins), Attached(pins)]
     if board.HAS_MCU_TEMPERATURE:
         features += [Thermometer(), Supply()]
+    # Last, so that it finds every feature that has values
+    store = Store(board.FLASH_CLASS, "reflexes")
+    features.append(Reflexes(pins, configuration, features, store, system))
     return tuple(features)

@@ -33,7 +33,7 @@ _COLLECT_EVERY_MS = const(2_000)
 class Loop:
     def __init__(self, board):
         # First of all, so that the outputs are safe before anything else can fail
-        self._configuration = Configuration(board, Store(board.FLASH_CLASS))
+        self._configuration = Configuration(board, Store(board.FLASH_CLASS, "configuration"))
         pins = self._made_pins(board)
         self._deadman = DeadMan(pins.outputs)
         self._port = Port(open_stream(board.LINK))

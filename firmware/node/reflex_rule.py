@@ -53,7 +53,7 @@ _LONG_ENOUGH = const(2)
 
 
 class Rule:
-    # A slot of the table: made once, filled and emptied.
+    # Made when it is put or found in the store, never while rules are looked at.
 
     def __init__(self):
         self.raw = bytearray(frame.RULE_BYTES)
@@ -168,8 +168,6 @@ class Rule:
 
     def pack_state(self, into, at, wait_s):
         fields = (self.state, self.fired, self.refused, self.code, wait_s)
-        if self.state == EMPTY:
-            fields = (EMPTY, 0, 0, 0, 0)
         struct.pack_into(frame.REFLEX_STATE_FORMAT, into, at, *fields)
 
     def note_fired(self):

@@ -7,7 +7,7 @@ import struct
 
 import frame
 from micropython import const
-from node.reflex_rule import EMPTY
+from node.reflex_rule import Rule
 
 # The rules are stored
 STORED = 0
@@ -57,8 +57,8 @@ class Table:
                 self._fill(rules, data)
         except Exception:  # whatever was stored, the board starts
             self._store.is_damaged = True
-            for rule in rules:
-                rule.state = EMPTY
+            for slot in range(len(rules)):
+                rules[slot] = None
         if self._store.is_damaged:
             self._condition = DAMAGED
 
@@ -77,7 +77,7 @@ class Table:
             raise ValueError
         for at in range(_HEADER, len(data), size):
             slot, output, first, second = struct.unpack_from(_ENTRY_FORMAT, data, at)
-            rule = rules[slot]
+            rule = rules[slot] = Rule()
             rule.fill(data[at + _ENTRY_BYTES : at + size])
             rule.marks[0] = output
             rule.marks[1] = first
@@ -85,7 +85,7 @@ class Table:
 
 
 def _packed(rules):
-    used = [slot for slot in range(len(rules)) if rules[slot].state != EMPTY]
+    used = [slot for slot in range(len(rules)) if rules[slot] is not None]
     size = _ENTRY_BYTES + frame.RULE_BYTES
     data = bytearray(_HEADER + len(used) * size)
     data[0] = _VERSION

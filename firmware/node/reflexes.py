@@ -4,6 +4,7 @@
 # output is moved only through outputs.py, so lease, limits, interlocks and locks hold here too.
 
 import binascii
+import struct
 from time import ticks_add, ticks_diff, ticks_ms
 
 import frame
@@ -38,9 +39,8 @@ class Reflexes:
         self._configuration = configuration
         self._samplers = tuple([one for one in features if hasattr(one, "sample")])
         self._system = system
-        self._rules = [Rule() for _ in range(frame.REFLEXES_MOST)]
-        # What is put is made here first, and changes places with the slot when it is found good
-        self._draft = Rule()
+        # By slot; None where there is no rule, which then takes no memory
+        self._rules = [None] * frame.REFLEXES_MOST
         self._active = []
         self._turn = 0
         self._second_ms = ticks_ms()
@@ -75,7 +75,7 @@ class Reflexes:
         # is over: a board that its own pump resets would run it again and again otherwise.
         self._bound_hash = self._configuration.hash
         for rule in self._rules:
-            if rule.state != EMPTY:
+            if rule is not None:
                 rule.rest()
                 rule.not_before_s = self._seconds + rule.interval_s
                 rule.state = self._state_of(rule)
@@ -164,13 +164,14 @@ class Reflexes:
         if action == PUT:
             return self._put(arguments, answer)
         slot = arguments[1]
-        if slot >= frame.REFLEXES_MOST or self._rules[slot].state == EMPTY:
+        if slot >= frame.REFLEXES_MOST or self._rules[slot] is None:
             raise Refusal(frame.OUT_OF_RANGE, "there is no such reflex")
         rule = self._rules[slot]
         if action == GET:
             answer[AT : AT + frame.RULE_BYTES] = rule.raw
             return frame.RULE_BYTES
         if action == DELETE:
+            self._rules[slot] = None
             rule.state = EMPTY
         elif action == PAUSE:
             need(arguments, 3)
@@ -189,7 +190,10 @@ class Reflexes:
         answer[AT + 1] = frame.REFLEXES_MOST
         at = AT + 2
         for rule in self._rules:
-            rule.pack_state(answer, at, max(0, rule.not_before_s - self._seconds))
+            if rule is None:
+                struct.pack_into(frame.REFLEX_STATE_FORMAT, answer, at, EMPTY, 0, 0, 0, 0)
+            else:
+                rule.pack_state(answer, at, max(0, rule.not_before_s - self._seconds))
             at += frame.REFLEX_STATE_BYTES
         return at - AT
 
@@ -198,7 +202,7 @@ class Reflexes:
         slot = self._free_slot() if arguments[1] == ANY_SLOT else arguments[1]
         if slot >= frame.REFLEXES_MOST:
             raise Refusal(frame.BUSY_CODE, "there is no room for another reflex")
-        rule = self._draft
+        rule = Rule()
         try:
             rule.fill(arguments[2:])
         except ValueError as err:
@@ -209,7 +213,7 @@ class Reflexes:
                 raise Refusal(frame.BAD_PIN, "a condition is about a pin without a value")
         reflex_table.note_pins(rule, self._mark)
         rule.not_before_s = self._seconds
-        self._rules[slot], self._draft = rule, self._rules[slot]
+        self._rules[slot] = rule
         self._changed()
         self._table.is_due = True
         answer[AT] = slot
@@ -220,12 +224,12 @@ class Reflexes:
             self._outputs.write_reflex(index, self._outputs.find(index).safe, 0, ticks_ms())
 
     def _changed(self):
-        self._active = [rule for rule in self._rules if rule.state == ACTIVE]
+        self._active = [rule for rule in self._rules if rule is not None and rule.state == ACTIVE]
         self._turn = 0
 
     def _free_slot(self):
         for slot in range(frame.REFLEXES_MOST):
-            if self._rules[slot].state == EMPTY:
+            if self._rules[slot] is None:
                 return slot
         return frame.REFLEXES_MOST
 
