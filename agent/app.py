@@ -53,6 +53,7 @@ from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
+from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
@@ -155,7 +156,10 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         memory,
         open_journal(paths.agent_db),
         board,
-        Registry(_fixed_tools(paths, memory, clock), [BoardTools(board).tools]),
+        Registry(
+            _fixed_tools(paths, memory, clock),
+            [BoardTools(board).tools, ReflexTools(board).tools],
+        ),
         last_error,
         EmergencyStop(paths.state_dir),
     )
