@@ -15,16 +15,21 @@ Once the board listens, its path is printed: point the agent's [board] port at i
 The record gets one JSON object per line for every change of a driven pin:
   {"event": "pin", "name": "led", "pin": "PC13", "level": 0, "value": 1, "ms": 81, "wall_s": 1.7e9}
 `value` is logical (1 is on), `level` is electrical, `ms` is the monotonic clock of this computer.
-Further events: boot, stop, watchdog (the firmware was late to feed it).
+Further events: boot, stop, watchdog (the firmware was late to feed it), pwm, servo (where it is
+while it turns), pixels, uart.
 
 A world file says what the board's inputs see, and what happens when:
   {"values": {"temperature": {"value": 24.5, "drift_per_s": 0.01, "highest": 60},
               "a0": 1.2, "button": 0},
-   "script": [{"at_s": 3, "set": {"button": 1}}, {"at_s": 3.2, "set": {"button": 0}}]}
+   "script": [{"at_s": 3, "set": {"button": 1}}, {"at_s": 3.2, "set": {"button": 0}}],
+   "devices": [{"kind": "bme280", "pin": "PB6"}, {"kind": "flow", "pin": "PB14", "pump": "pump"}]}
+Unconnected pins have small names (pb3). Devices measure air_temperature, humidity, pressure (hPa)
+and water_temperature, or the quantities that their entry names; firmware/README.md lists them.
 
 The control is a Unix socket that takes one JSON object per line and answers with one:
   {"set": {"button": 1}}    {"stuck": {"led": 0}} (a shorted output; null heals it)
   {"bounce": {"button": 1}} (pressed as a contact is: back and forth before it stays)
+  {"devices": {"bme280": {"absent": true}, "ds18b20": {"bad_checksum": true}}}
   {"get": true}             {"freeze_ms": 3000} (the firmware hangs)
 
 Ctrl-C or SIGTERM pull the cable and wait until the outputs are safe, at most the longest lease.

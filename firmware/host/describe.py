@@ -10,7 +10,21 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
-from firmware.host.methods import analog, gpio, thermometer
+from firmware.host.methods import (
+    analog,
+    climate,
+    counter,
+    encoder,
+    gpio,
+    i2c,
+    pixels,
+    pwm,
+    servo,
+    spi,
+    supply,
+    thermometer,
+    uart,
+)
 
 LEASE_DEFAULT_MS = 2_000
 # The bit masks of leases are small integers on the MCU up to this many pins
@@ -18,21 +32,36 @@ PINS_MOST = 30
 _HASH_BYTES = 8
 
 # Every method that this firmware knows; each feature describes its own in firmware/host/methods/
-METHODS = (*gpio.METHODS, *analog.METHODS, *thermometer.METHODS)
+METHODS = (
+    *gpio.METHODS,
+    *analog.METHODS,
+    *thermometer.METHODS,
+    *pwm.METHODS,
+    *servo.METHODS,
+    *counter.METHODS,
+    *encoder.METHODS,
+    *climate.METHODS,
+    *pixels.METHODS,
+    *i2c.METHODS,
+    *spi.METHODS,
+    *uart.METHODS,
+    *supply.METHODS,
+)
+# What the converter of the MCU measures by itself; every other method is for pins, and which pins
+# there are is for the configuration to say
+_WITHOUT_PINS = frozenset({"temperature", "supply"})
 
 
 def manifest(board: ModuleType) -> dict[str, Any]:
     """What the board can do, as the wire format says it."""
-    can = {capability for row in board.PINS for capability in row["can"]}
-    if board.HAS_MCU_TEMPERATURE:
-        can.add("temperature")
+    lacks = frozenset() if board.HAS_MCU_TEMPERATURE else _WITHOUT_PINS
     return {
         "manifest": 1,
         "board": board.NAME,
         "methods": [
             {key: value for key, value in method.items() if key != "needs"}
             for method in METHODS
-            if method["needs"] in can
+            if method["needs"] not in lacks
         ],
         "events": [],
         "pins": [_pin(index, row) for index, row in enumerate(board.PINS)],

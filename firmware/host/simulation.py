@@ -24,8 +24,9 @@ from firmware.host.bundle import FIRMWARE, bundle, lay_out
 from firmware.host.control import ControlLine
 
 START = FIRMWARE / "simulator" / "start.py"
-# About what an STM32F411 leaves free, in the larger words of a 64-bit machine
-HEAP = "200k"
+# About what an STM32F411 leaves free, 200 KB in the larger words of a 64-bit machine; and what no
+# board needs: the world around it, and compiling its files
+HEAP = "320k"
 # The longest lease and the passes of the loop around it
 STOP_LIMIT_S = 11.0
 # Soon enough for whoever waits for the end, rare enough to cost nothing
@@ -38,7 +39,22 @@ DEFAULT_WORLD: dict[str, object] = {
         "temperature": {"value": 24.5, "drift_per_s": 0.01, "lowest": -40, "highest": 85},
         "a0": {"value": 1.62, "drift_per_s": -0.001, "lowest": 0, "highest": 3.3},
         "light": 2.05,
+        "air_temperature": {"value": 21.5, "drift_per_s": 0.005, "lowest": -40, "highest": 85},
+        "humidity": {"value": 45, "drift_per_s": -0.01, "lowest": 0, "highest": 100},
+        "pressure": 1013.25,
+        "water_temperature": 18.25,
     },
+    # Found only by a configuration that has them at these pins
+    "devices": [
+        {"kind": "bme280", "pin": "PB6"},
+        {"kind": "eeprom", "pin": "PB6"},
+        {"kind": "ds18b20", "pin": "PB12"},
+        {"kind": "dht22", "pin": "PB13"},
+        {"kind": "flow", "pin": "PB14", "pump": "pump"},
+        {"kind": "servo", "pin": "PA6"},
+        {"kind": "spi_echo", "pin": "PA4"},
+        {"kind": "serial", "uart": 1, "replies": {"?": "ready\r\n"}},
+    ],
     "script": [],
 }
 
@@ -98,26 +114,26 @@ def _start(
     orders, taken = socket.socketpair()
     taken.settimeout(0)
     control = stack.enter_context(ControlLine(orders))
-    with tempfile.TemporaryDirectory(prefix="barnacle-board-") as name:
-        folder = Path(name)
-        lay_out(bundle("simulated"), folder)
-        (folder / "world.json").write_text(world)
-        boot_count = int(time.time())  # grows with every start, as a board's does
-        record = setup.record or os.devnull
-        arguments = [near, record, boot_count, folder, setup.link or "", terminal]
-        process = subprocess.Popen(  # noqa: S603  - our own firmware in the person's interpreter
-            [*command, "-X", f"heapsize={HEAP}", str(START), *map(str, arguments)],
-            stdin=taken.fileno(),
-            stdout=subprocess.DEVNULL,
-            pass_fds=(near,),
-            env={**os.environ, "MICROPYPATH": f"{folder}:{START.parent}"},
-            start_new_session=True,  # a Ctrl-C for us is not one for the board
-        )
-        stack.callback(_kill, process)
-        os.close(near)
-        taken.close()
-        # By its first words it has read everything from the folder
-        _judge(control.answer(READY_LIMIT_S))
+    # For as long as the board lives: it loads a driver when a configuration has its device
+    name = stack.enter_context(tempfile.TemporaryDirectory(prefix="barnacle-board-"))
+    folder = Path(name)
+    lay_out(bundle("simulated"), folder)
+    (folder / "world.json").write_text(world)
+    boot_count = int(time.time())  # grows with every start, as a board's does
+    record = setup.record or os.devnull
+    arguments = [near, record, boot_count, folder, setup.link or "", terminal]
+    process = subprocess.Popen(  # noqa: S603  - our own firmware in the person's interpreter
+        [*command, "-X", f"heapsize={HEAP}", str(START), *map(str, arguments)],
+        stdin=taken.fileno(),
+        stdout=subprocess.DEVNULL,
+        pass_fds=(near,),
+        env={**os.environ, "MICROPYPATH": f"{folder}:{START.parent}"},
+        start_new_session=True,  # a Ctrl-C for us is not one for the board
+    )
+    stack.callback(_kill, process)
+    os.close(near)
+    taken.close()
+    _judge(control.answer(READY_LIMIT_S))
     return terminal, process, control
 
 

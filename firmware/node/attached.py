@@ -21,7 +21,10 @@ class Attached:
         slot = self._pins.find(index)
         if slot is None or slot.device is None or not hasattr(slot.device, "value"):
             return None
-        return slot.device.value(part) if part else slot.device.value()
+        if slot.output is not None:
+            # An argument would drive it
+            return None if part else slot.device.value()
+        return slot.device.value(part)
 
     def tick(self, now_ms):
         for slot in self._pins.ticking:
@@ -34,7 +37,7 @@ class Attached:
         def run(arguments, answer):
             need(arguments, 1)
             slot = self._pins.find(arguments[0])
-            handler = slot and slot.handlers.get(method)
+            handler = slot and slot.handlers and slot.handlers.get(method)
             if not handler:
                 raise Refusal(frame.BAD_PIN, "that pin has nothing behind it for this")
             return handler(arguments, answer, self._pins.outputs)

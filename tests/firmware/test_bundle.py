@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from agent.link.manifest import Manifest
+from agent.link.manifest import MAX_METHODS, Manifest, read_manifest
 from firmware.host import describe
 from firmware.host.bundle import board_file, board_names, build_number, bundle, lay_out
 from firmware.host.compiler import CompileFailed, compiled, for_board
@@ -38,17 +38,37 @@ def test_the_agent_understands_every_manifest(name: str) -> None:
 
 @pytest.mark.parametrize("name", board_names())
 def test_a_manifest_fits_into_few_frames(name: str) -> None:
-    assert len(description(name)["MANIFEST"]) <= 5 * 200
+    assert len(description(name)["MANIFEST"]) <= 9 * 200
 
 
 def test_a_board_without_something_does_not_offer_it() -> None:
-    poor: Any = SimpleNamespace(
-        NAME="poor",
-        HAS_MCU_TEMPERATURE=False,
-        PINS=({"name": "button", "pin": "PA0", "can": ("in",)},),
-    )
-    offered = [method["name"] for method in describe.manifest(poor)["methods"]]
-    assert offered == ["gpio_read"]
+    poor: Any = SimpleNamespace(NAME="poor", HAS_MCU_TEMPERATURE=False, PINS=())
+    offered = {method["name"] for method in describe.manifest(poor)["methods"]}
+    assert "gpio_read" in offered
+    assert not offered & {"mcu_temperature", "supply_read"}
+
+
+def test_every_method_has_limits_or_a_unit_for_its_numbers() -> None:
+    manifest = read_manifest(msgspec.json.encode(describe.manifest(board_file("simulated"))))
+    assert len(manifest.methods) == len(describe.METHODS) <= MAX_METHODS
+    # The colours of a pixel: the whole byte, and no unit
+    bare = {"red", "green", "blue"}
+    for method in manifest.methods:
+        for field in (*method.arguments, *method.result):
+            said = field.pins or field.choices or field.unit or field.maximum is not None
+            assert said or field.name in bare, (method.name, field.name)
+
+
+def test_ids_and_names_of_methods_are_used_once() -> None:
+    ids = [method["id"] for method in describe.METHODS]
+    assert sorted(ids) == list(range(16, 35))
+    assert len({method["name"] for method in describe.METHODS}) == len(ids)
+
+
+@pytest.mark.parametrize("name", board_names())
+def test_only_what_moves_an_output_needs_a_lease(name: str) -> None:
+    for method in describe.manifest(board_file(name))["methods"]:
+        assert method["lease"] == (method["name"].endswith("_write") and method["idempotent"])
 
 
 def test_more_pins_than_a_mask_has_bits_are_refused() -> None:
