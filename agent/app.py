@@ -86,10 +86,15 @@ class _Agent:
     embedder: Embedder
     memory: Memory
     journal: DatabaseWorker
-    board: SerialBoard
+    boards: tuple[SerialBoard, ...]
     registry: Registry
     last_error: LastError
     stop: EmergencyStop
+
+    @property
+    def board(self) -> SerialBoard:
+        """The first one, whose button and watches count."""
+        return self.boards[0]
 
     async def aclose(self) -> None:
         """Let go of everything, what was made last first."""
@@ -143,7 +148,9 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     uses_model = settings.embeddings.provider == "onnx"
     embedder = OnnxEmbedder(paths.model_dir) if uses_model else NoEmbedder()
     memory = _memory(settings, paths, embedder, clock)
-    board = SerialBoard(settings.board, paths.manifests, clock)
+    boards = tuple(
+        SerialBoard(board, paths.board_folder(board), clock) for board in settings.every_board()
+    )
     if (credential := find_key(settings.provider, environ)) is not None:
         redactor.add(credential.key)
     return _Agent(
@@ -155,10 +162,14 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         embedder,
         memory,
         open_journal(paths.agent_db),
-        board,
+        boards,
         Registry(
             _fixed_tools(paths, memory, clock),
-            [BoardTools(board).tools, ReflexTools(board).tools],
+            [
+                source
+                for board in boards
+                for source in (BoardTools(board).tools, ReflexTools(board).tools)
+            ],
         ),
         last_error,
         EmergencyStop(paths.state_dir),
@@ -201,10 +212,10 @@ async def _at_work(
     """The agent with its tasks running; at the end outputs are safe and everything is closed."""
     by_name = {channel.name: channel for channel in channels}
     subjects = Subjects(
-        agent.provider.name, agent.board, tuple(by_name), agent.last_error, agent.stop
+        agent.provider.name, agent.boards, tuple(by_name), agent.last_error, agent.stop
     )
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
-    oversight = Oversight(agent.stop, [agent.board])
+    oversight = Oversight(agent.stop, agent.boards)
     button = _button(agent)
     dispatcher = Dispatcher(
         agent.journal,
@@ -216,12 +227,13 @@ async def _at_work(
     )
     try:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(agent.board.run())
+            for board in agent.boards:
+                tasks.create_task(board.run())
             tasks.create_task(reporter.keep())
             tasks.create_task(button.run())
             tasks.create_task(oversight.watch(agent.clock))
             yield dispatcher, reporter, tasks
-            await agent.board.release()
+            await asyncio.gather(*(board.release() for board in agent.boards))
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
     except* _Over:
         pass

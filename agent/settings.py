@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from agent.channels.settings import TerminalSettings
 from agent.config import Section, load
 from agent.dispatch.settings import AgentSettings
@@ -30,8 +32,32 @@ class Settings(Section, frozen=True, kw_only=True):
     memory: MemorySettings = MemorySettings()
     embeddings: EmbeddingsSettings = EmbeddingsSettings()
     board: BoardSettings = BoardSettings()
+    # Further boards by their names; with more than one each names its port
+    boards: dict[str, BoardSettings] = msgspec.field(default_factory=dict)
     terminal: TerminalSettings = TerminalSettings()
     log: LogSettings = LogSettings()
+
+    def __post_init__(self) -> None:
+        for name, board in self.boards.items():
+            if board.name not in {name, BoardSettings().name}:
+                raise ValueError(f"boards.{name}.name is not needed: its table names it {name}")
+        every = self.every_board()
+        for board in every:
+            if any(is_prefix(board.name, other.name) for other in every if other is not board):
+                raise ValueError(f"boards have names that cannot be told apart: {board.name}")
+            if len(every) > 1 and not board.port:
+                raise ValueError(f"boards need a `port` each when there are several: {board.name}")
+
+    def every_board(self) -> tuple[BoardSettings, ...]:
+        """All boards with their names; `[board]` is left out where only others are configured."""
+        named = [msgspec.structs.replace(board, name=name) for name, board in self.boards.items()]
+        own = [] if named and self.board == BoardSettings() else [self.board]
+        return (*own, *named)
+
+
+def is_prefix(name: str, other: str) -> bool:
+    """Whether tools of the one could have the names of the other's."""
+    return other == name or other.startswith(f"{name}_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +93,11 @@ class Paths:
     @property
     def manifests(self) -> Path:
         return self.state_dir / "manifests"
+
+    def board_folder(self, board: BoardSettings) -> Path:
+        """What is known of that board."""
+        is_first = board.name == BoardSettings().name
+        return self.manifests if is_first else self.manifests / "boards" / board.name
 
     @property
     def history_file(self) -> Path:

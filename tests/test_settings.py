@@ -221,9 +221,50 @@ class TestPaths:
 
 def test_every_section_is_frozen_and_refuses_unknown_keys() -> None:
     for field in msgspec.structs.fields(Settings):
-        assert issubclass(field.type, Section)
-        assert field.type.__struct_config__.frozen
-        assert field.type.__struct_config__.forbid_unknown_fields
+        # Of tables that a person names, the section that each of them is
+        is_plain = typing.get_origin(field.type) is None
+        section = field.type if is_plain else typing.get_args(field.type)[1]
+        assert issubclass(section, Section)
+        assert section.__struct_config__.frozen
+        assert section.__struct_config__.forbid_unknown_fields
+
+
+class TestBoards:
+    def test_one_board_needs_no_more_than_its_table(self) -> None:
+        (board,) = decode('[board]\nport = "/dev/a"', Settings, Path("x")).every_board()
+        assert (board.name, board.port) == ("board", "/dev/a")
+        assert [board.name for board in Settings().every_board()] == ["board"]
+
+    def test_several_boards_have_the_names_of_their_tables(self) -> None:
+        text = '[board]\nport = "/dev/a"\n[boards.garden]\nport = "/dev/b"'
+        found = decode(text, Settings, Path("x")).every_board()
+        assert [(board.name, board.port) for board in found] == [
+            ("board", "/dev/a"),
+            ("garden", "/dev/b"),
+        ]
+
+    def test_without_a_table_of_its_own_the_first_board_is_left_out(self) -> None:
+        text = '[boards.garden]\nport = "/dev/b"'
+        assert [one.name for one in decode(text, Settings, Path("x")).every_board()] == ["garden"]
+
+    @pytest.mark.parametrize(
+        ("text", "complaint"),
+        [
+            ('[boards.a]\nport = "/dev/a"\n[boards.b]', "need a `port` each"),
+            ('[boards.a]\nname = "c"', "its table names it a"),
+            ('[boards.a]\nport = "/x"\n[boards.a_b]\nport = "/y"', "cannot be told apart"),
+            ("[boards.a]\nlaese_ms = 300", "`boards.a.laese_ms`: unknown key"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, text: str, complaint: str) -> None:
+        assert complaint in refused(text)
+
+    def test_what_is_known_of_each_is_kept_apart(self) -> None:
+        paths = Paths(None, Path("/s"))
+        text = '[board]\nport = "/dev/a"\n[boards.garden]\nport = "/dev/b"'
+        boards = decode(text, Settings, Path("x")).every_board()
+        assert len({paths.board_folder(board) for board in boards}) == 2
+        assert paths.board_folder(boards[0]) == paths.manifests
 
 
 def test_settings_load_no_part_and_no_library() -> None:

@@ -69,8 +69,11 @@ def _comes_true(paths: Paths, is_so: Callable[[Status], bool]) -> bool:
 
 
 async def _tell_boards(settings: Settings, paths: Paths, *, is_clear: bool) -> bool:
-    board = SerialBoard(settings.board, paths.manifests, SystemClock())
-    return await _tell(board, is_clear=is_clear)
+    boards = [
+        SerialBoard(board, paths.board_folder(board), SystemClock())
+        for board in settings.every_board()
+    ]
+    return all(await asyncio.gather(*(_tell(board, is_clear=is_clear) for board in boards)))
 
 
 async def _tell(board: SerialBoard, *, is_clear: bool) -> bool:

@@ -35,8 +35,11 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         status_file=paths.status_file,
         embedder=embedder_of(settings, paths),
         find_service=lambda: _service(settings.provider, os.environ),
-        make_board=lambda: SerialBoard(settings.board, paths.manifests, SystemClock()),
-        board_port=settings.board.port,
+        make_boards=lambda: [
+            SerialBoard(board, paths.board_folder(board), SystemClock())
+            for board in settings.every_board()
+        ],
+        needs_board=any(board.port for board in settings.every_board()),
         config=paths.config,
         refusal=refusal,
         holds_key=bool(settings.provider.api_key),

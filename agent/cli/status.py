@@ -48,7 +48,8 @@ def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
     yield ("provider", status.provider or "none")
     if status.stopped:
         yield ("estop", f"set ({status.stopped}); `barnacle estop --clear` clears it")
-    yield ("board", board_sentence(status.board))
+    for board in status.every_board:
+        yield (board.name, board_sentence(board))
     for channel in status.channels:
         yield ("channel", f"{channel.name}: {channel.trouble or 'works'}")
     if status.last_error:

@@ -1,7 +1,7 @@
 """What every check has in common: it looks at one thing and says one sentence to act on."""
 
 import enum
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,7 +57,7 @@ class Patient:
         config: the configuration file; None when there is none.
         refusal: why it was refused; everything else is by its defaults then.
         holds_key: whether a key is written in the file.
-        board_port: the one that is configured; empty when any will do.
+        needs_board: whether a port is configured, so that one has to be there.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -67,8 +67,8 @@ class Patient:
     status_file: Path
     embedder: Embedder
     find_service: Callable[[], Service | None]
-    make_board: Callable[[], SerialBoard]
-    board_port: str = ""
+    make_boards: Callable[[], Sequence[SerialBoard]]
+    needs_board: bool = False
     config: Path | None = None
     refusal: str = ""
     holds_key: bool = False

@@ -50,7 +50,7 @@ class Subjects:
     """What the report is about."""
 
     provider: str
-    board: Board
+    boards: Sequence[Board]
     channels: Sequence[str]
     last_error: LastError
     stop: EmergencyStop
@@ -66,8 +66,7 @@ class Reporter:
         self._since_s = clock.wall_s()
 
     def status(self) -> Status:
-        board = self._subjects.board.status
-        identity = board.identity
+        boards = tuple(_reported(board) for board in self._subjects.boards)
         return Status(
             pid=os.getpid(),
             start_ticks=own_start_ticks(),
@@ -75,13 +74,8 @@ class Reporter:
             version=__version__,
             provider=self._subjects.provider,
             stopped=self._subjects.stop.reason,
-            board=BoardReport(
-                state=board.state.value,
-                port=board.port,
-                board="" if identity is None else identity.board,
-                firmware="" if identity is None else identity.firmware,
-                trouble=board.trouble,
-            ),
+            board=boards[0],
+            boards=boards,
             channels=tuple(ChannelReport(name) for name in self._subjects.channels),
             last_error=self._subjects.last_error.text,
             last_error_at_s=self._subjects.last_error.at_s,
@@ -93,7 +87,7 @@ class Reporter:
         lines = [
             f"Barnacle {status.version}, {_span(self._clock.wall_s() - self._since_s)}.",
             f"Model: {status.provider}.",
-            f"Board: {board_sentence(status.board)}.",
+            *(self._about(board) for board in self._subjects.boards),
         ]
         if status.stopped:
             lines.insert(1, f"STOPPED: {self._subjects.stop.sentence}.")
@@ -101,6 +95,13 @@ class Reporter:
             at = time.strftime("%H:%M:%S", time.localtime(status.last_error_at_s))
             lines.append(f"Last trouble, at {at}: {status.last_error}")
         return "\n".join(lines)
+
+    def _about(self, board: Board) -> str:
+        who = "Board" if len(self._subjects.boards) == 1 else f"Board {board.name}"
+        said = f"{who}: {board_sentence(_reported(board))}."
+        if board.status.state is BoardState.READY:
+            said += f" Link: {board.counters.in_words()}."
+        return said
 
     async def keep(self) -> None:
         """Write the file whenever something has changed; until cancelled."""
@@ -117,6 +118,19 @@ class Reporter:
             write_status(self._path, status)
         except StorageFull as err:
             _log.warning("the status is not on disk: %s", err)
+
+
+def _reported(board: Board) -> BoardReport:
+    status = board.status
+    identity = status.identity
+    return BoardReport(
+        state=status.state.value,
+        port=status.port,
+        board="" if identity is None else identity.board,
+        firmware="" if identity is None else identity.firmware,
+        trouble=status.trouble,
+        name=board.name,
+    )
 
 
 def board_sentence(board: BoardReport) -> str:

@@ -24,6 +24,7 @@ class BoardReport(msgspec.Struct, frozen=True):
     board: str = ""
     firmware: str = ""
     trouble: str = ""
+    name: str = "board"
 
 
 class ChannelReport(msgspec.Struct, frozen=True):
@@ -43,10 +44,17 @@ class Status(msgspec.Struct, frozen=True):
     provider: str = ""
     # Why the emergency stop is set; empty while it is not
     stopped: str = ""
+    # The first board, and all of them
     board: BoardReport = BoardReport()
+    boards: tuple[BoardReport, ...] = ()
     channels: tuple[ChannelReport, ...] = ()
     last_error: str = ""
     last_error_at_s: float = 0.0
+
+    @property
+    def every_board(self) -> tuple[BoardReport, ...]:
+        """All boards, also where an older agent told of one only."""
+        return self.boards or (self.board,)
 
     @property
     def is_running(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent.link.counters import Counters
 from agent.link.manifest import Manifest
 
 # A typed value of a call: a pin name, a choice, or a number in the unit of the manifest
@@ -92,6 +93,10 @@ class Board(Protocol):
 
     def allow(self) -> None:
         """Send no more stops; what is locked stays locked until `unlock`."""
+
+    @property
+    def counters(self) -> Counters:
+        """What the present or the last session has been through."""
 
     @property
     def pending(self) -> tuple[str, ...]:

@@ -39,3 +39,22 @@ class Counters:
     frames_ignored: int = 0
     answers_late: int = 0
     round_trips: RoundTrips = field(default_factory=RoundTrips)
+
+    def as_numbers(self) -> dict[str, float | None]:
+        """How the line is."""
+        return {
+            "frames": self.frames_sent + self.frames_received,
+            "retries": self.frames_resent,
+            "crc_errors": self.crc_errors,
+            "rtt_p50_ms": self.round_trips.percentile_ms(0.5),
+            "rtt_p99_ms": self.round_trips.percentile_ms(0.99),
+        }
+
+    def in_words(self) -> str:
+        """How the line is, in half a sentence."""
+        said = self.as_numbers()
+        words = f"{said['frames']} frames, {said['retries']} sent again, "
+        words += f"{said['crc_errors']} damaged"
+        if said["rtt_p50_ms"] is None:
+            return words
+        return f"{words}, round trip {said['rtt_p50_ms']:g} ms (99 %: {said['rtt_p99_ms']:g} ms)"

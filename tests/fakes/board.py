@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe, Value
+from agent.link.counters import Counters
 from agent.link.manifest import Manifest, read_manifest
 from agent.link.packing import pack
 
@@ -114,6 +115,7 @@ class FakeBoard:
 
     def __post_init__(self) -> None:
         self.manifest: Manifest | None = read_manifest(MANIFEST_JSON)
+        self.counters = Counters()
         self._listeners: list[Callable[[Manifest], None]] = []
 
     @property

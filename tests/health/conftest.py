@@ -28,5 +28,7 @@ def patient(tmp_path: Path, ports: FakePorts) -> Patient:
         status_file=state / "status.json",
         embedder=AbsentEmbedder(),
         find_service=lambda: None,
-        make_board=lambda: SerialBoard(BoardSettings(), state / "manifests", SystemClock(), ports),
+        make_boards=lambda: [
+            SerialBoard(BoardSettings(), state / "manifests", SystemClock(), ports)
+        ],
     )

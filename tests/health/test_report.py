@@ -34,7 +34,7 @@ def last_error() -> LastError:
 def reporter(
     tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
 ) -> Reporter:
-    subjects = Subjects("offline", board, ["terminal"], last_error, EmergencyStop(tmp_path))
+    subjects = Subjects("offline", [board], ["terminal"], last_error, EmergencyStop(tmp_path))
     return Reporter(tmp_path / "status.json", subjects, clock)
 
 
@@ -66,6 +66,20 @@ async def test_an_emergency_stop_is_told_first(reporter: Reporter) -> None:
     await reporter._subjects.stop.engage("by Ada")
     assert "STOPPED: the emergency stop is set (by Ada)" in reporter.sentences().splitlines()[1]
     assert reporter.status().stopped == "by Ada"
+
+
+def test_every_board_is_told_by_its_name(
+    reporter: Reporter, tmp_path: Path, clock: SteppedClock, last_error: LastError
+) -> None:
+    assert "Link: 0 frames" in reporter.sentences()
+    boards = [FakeBoard(name="garden"), FakeBoard(name="cellar", plugged_in=False)]
+    subjects = Subjects("offline", boards, [], last_error, EmergencyStop(tmp_path))
+    several = Reporter(tmp_path / "status.json", subjects, clock)
+    assert "Board garden: simulated on " in several.sentences()
+    assert "Board cellar: absent" in several.sentences()
+    status = several.status()
+    assert [board.name for board in status.every_board] == ["garden", "cellar"]
+    assert status.board == status.boards[0]
 
 
 async def rounds_of(reporter: Reporter, rounds: int, change: Callable[[], None]) -> None:

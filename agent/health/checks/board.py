@@ -1,33 +1,52 @@
-"""Does a board answer, or what is at its port?"""
+"""Does every board answer, or what is at its port?"""
 
-from agent.health.base import Finding, Patient
+import asyncio
+from collections.abc import Sequence
+
+from agent.health.base import Finding, Level, Patient
 from agent.health.daemon_thread import in_daemon_thread
 from agent.health.ports import serial_devices
-from agent.health.status import BoardReport, Status, read_status
+from agent.health.status import BoardReport, read_status
 from agent.health.visit import visit
 from agent.link.base import BoardState, BoardStatus
+from agent.link.board import SerialBoard
+
+_BY_GRAVITY = (Level.OK, Level.WARNING, Level.FAILED)
 
 
 async def check(patient: Patient) -> Finding:
-    """Ask the running agent, which has the port; without one, ask the board."""
+    """Ask the running agent, which has the ports; without one, ask the boards."""
     status = read_status(patient.status_file)
     if status is not None and status.is_running:
-        return _as_reported(status)
-    async with visit(patient.make_board()) as board:
+        return _together([_as_reported(board) for board in status.every_board])
+    boards = patient.make_boards()
+    return _together(await asyncio.gather(*(_visited(patient, board) for board in boards)))
+
+
+def _together(findings: Sequence[Finding]) -> Finding:
+    """All of them in one, as grave as the gravest."""
+    gravest = max(findings, key=lambda finding: _BY_GRAVITY.index(finding.level))
+    return Finding(gravest.level, "; ".join(finding.sentence for finding in findings))
+
+
+async def _visited(patient: Patient, board: SerialBoard) -> Finding:
+    async with visit(board):
         found = board.status
     if found.state is BoardState.READY:
-        return Finding.ok(f"{_shown(found)} answers at {found.port}")
+        said = f"{_shown(found)} answers at {found.port}"
+        return Finding.warning(f"{said}: {found.trouble}") if found.trouble else Finding.ok(said)
     if found.state is BoardState.ABSENT:
         return await _absent(patient, found)
     return Finding.failed(f"the board at {found.port} does not answer: {found.trouble}")
 
 
-def _as_reported(status: Status) -> Finding:
-    board: BoardReport = status.board
+def _as_reported(board: BoardReport) -> Finding:
     if board.state == BoardState.READY.value:
-        return Finding.ok(f"{board.board} answers the running agent at {board.port}")
+        said = f"{board.board} answers the running agent at {board.port}"
+        return Finding.warning(f"{said}: {board.trouble}") if board.trouble else Finding.ok(said)
     return Finding.failed(
-        f"the running agent says that its board is {board.state}: {board.trouble or board.port}"
+        f"the running agent says that its {board.name} is {board.state}: "
+        f"{board.trouble or board.port}"
     )
 
 
@@ -37,7 +56,7 @@ async def _absent(patient: Patient, found: BoardStatus) -> Finding:
     hint = f" (serial ports that are there: {others})" if others else ""
     sentence = f"{found.trouble}{hint}"
     # A port that somebody wrote down is expected; without one the agent may live boardless
-    return Finding.failed(sentence) if patient.board_port else Finding.warning(sentence)
+    return Finding.failed(sentence) if patient.needs_board else Finding.warning(sentence)
 
 
 def _shown(found: BoardStatus) -> str:

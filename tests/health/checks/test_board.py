@@ -1,6 +1,7 @@
 import os
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from agent.clock import SystemClock
@@ -38,7 +39,7 @@ async def test_no_board_at_all_is_a_warning(patient: Patient) -> None:
 
 
 async def test_a_configured_port_without_a_board_is_failed(patient: Patient) -> None:
-    found = await check(replace(patient, board_port="/dev/fake-port"))
+    found = await check(replace(patient, needs_board=True))
     assert found.level is Level.FAILED
 
 
@@ -77,5 +78,30 @@ async def test_the_running_agents_trouble_is_told(patient: Patient) -> None:
 def with_ports(patient: Patient, machine: FakePorts) -> Patient:
     folder = patient.state_dir / "manifests"
     return replace(
-        patient, make_board=lambda: SerialBoard(BoardSettings(), folder, SystemClock(), machine)
+        patient, make_boards=lambda: [SerialBoard(BoardSettings(), folder, SystemClock(), machine)]
     )
+
+
+async def test_a_board_that_works_with_a_trouble_is_a_warning(patient: Patient) -> None:
+    board = BoardReport(state="ready", port="/dev/ttyACM0", trouble="its outputs are locked")
+    write_status(patient.status_file, running(board))
+    found = await check(patient)
+    assert found.level is Level.WARNING
+    assert "its outputs are locked" in found.sentence
+
+
+async def test_one_of_several_boards_that_is_away_is_named_beside_the_other(
+    patient: Patient,
+) -> None:
+    well = BoardReport(state="ready", port="/dev/a", board="blackpill", name="garden")
+    away = BoardReport(state="absent", port="/dev/b", name="cellar")
+    status = replace_boards(running(well), well, away)
+    write_status(patient.status_file, status)
+    found = await check(patient)
+    assert found.level is Level.FAILED
+    assert "blackpill answers" in found.sentence
+    assert "its cellar is absent" in found.sentence
+
+
+def replace_boards(status: Status, *boards: BoardReport) -> Status:
+    return msgspec.structs.replace(status, boards=boards)
