@@ -13,6 +13,14 @@ _KNOCK = b"barnacle: stay at the prompt\r"
 stay_at_prompt = False
 micropython.kbd_intr(-1)
 try:
+    import slots
+
+    slots.start()
+    if slots.trial:
+        import machine
+
+        # Whatever a version on trial does wrong from here on ends in a reset
+        machine.WDT(timeout=8000)
     import board
     from node.port import open_stream
 

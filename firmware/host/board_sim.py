@@ -31,6 +31,8 @@ The control is a Unix socket that takes one JSON object per line and answers wit
   {"bounce": {"button": 1}} (pressed as a contact is: back and forth before it stays)
   {"devices": {"bme280": {"absent": true}, "ds18b20": {"bad_checksum": true}}}
   {"get": true}             {"freeze_ms": 3000} (the firmware hangs)
+  {"cut_power_after": 7}    (in the middle of the eighth operation of its flash from now on; it
+                            starts again)
 
 Ctrl-C or SIGTERM pull the cable and wait until the outputs are safe, at most the longest lease.
 SIGKILL is a board that vanishes.
@@ -48,8 +50,9 @@ def main() -> int:
     parser.add_argument("--record", type=Path, metavar="PATH", help="append pin changes here")
     parser.add_argument("--world", type=Path, metavar="FILE", help="what the inputs see (JSON)")
     parser.add_argument("--control", type=Path, metavar="PATH", help="make this control socket")
+    parser.add_argument("--flash", type=Path, metavar="FILE", help="keep its flash in this file")
     given = parser.parse_args()
-    setup = Setup(given.link, given.record, given.world, given.control)
+    setup = Setup(given.link, given.record, given.world, given.control, given.flash)
     try:
         return run(setup, announce=_say)
     except (SimulationFailed, NoInterpreter, OSError) as err:

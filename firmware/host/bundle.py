@@ -44,6 +44,7 @@ def bundle(name: str) -> list[BundledFile]:
     files = [
         BundledFile("boot.py", (FIRMWARE / "boot.py").read_bytes()),
         BundledFile("main.py", (FIRMWARE / "main.py").read_bytes()),
+        BundledFile("slots.py", (FIRMWARE / "slots.py").read_bytes()),
         BundledFile("frame.py", FRAME.read_bytes()),
         BundledFile("board.py", (FIRMWARE / "boards" / f"{name}.py").read_bytes()),
     ]

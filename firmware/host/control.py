@@ -4,7 +4,7 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -17,9 +17,9 @@ LINE_LIMIT_BYTES = 4096
 class ControlLine:
     """Orders to the interpreter and its answers, over the socket that it has as standard input."""
 
-    def __init__(self, orders: socket.socket) -> None:
-        self._orders = orders
-        self._lines = orders.makefile("rb")
+    def __init__(self) -> None:
+        self._orders = socket.socket(socket.AF_UNIX)
+        self._lines = self._orders.makefile("rb")
         self._one_at_a_time = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -28,6 +28,14 @@ class ControlLine:
     def __exit__(self, *_: object) -> None:
         self._lines.close()
         self._orders.close()
+
+    @contextlib.contextmanager
+    def replaced(self, orders: socket.socket) -> Iterator[Callable[[float], bytes]]:
+        """Talk to an interpreter that has just been started; yields what reads its first words."""
+        with self._one_at_a_time:
+            self.__exit__()
+            self._orders, self._lines = orders, orders.makefile("rb")
+            yield self.answer
 
     def order(self, order: Mapping[str, object]) -> bytes:
         """Hand over one order; the answer is a line, empty when the board is gone."""

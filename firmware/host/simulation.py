@@ -31,6 +31,8 @@ HEAP = "320k"
 STOP_LIMIT_S = 11.0
 # Soon enough for whoever waits for the end, rare enough to cost nothing
 POLL_S = 0.05
+# The status with which the interpreter asks to be started again (firmware/simulator/wires.py)
+RESTARTS = 5
 # Starting takes a tenth of this on a slow Pi
 READY_LIMIT_S = 10.0
 
@@ -71,6 +73,7 @@ class Setup:
     record: Path | None = None
     world: Path | None = None
     control: Path | None = None
+    flash: Path | None = None
 
 
 def run(setup: Setup, announce: Callable[[str], None]) -> int:
@@ -85,56 +88,87 @@ def run(setup: Setup, announce: Callable[[str], None]) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, _frame: asked_to_stop.append(number))
     with contextlib.ExitStack() as stack:
-        path, process, control = _start(setup, stack)
+        machine = _Machine(setup, stack)
+        path, control = machine.terminal, machine.control
         if setup.control is not None:
             stack.enter_context(control.served_at(setup.control))
         if setup.link is not None:
             _point(setup.link, path)
             stack.callback(setup.link.unlink, missing_ok=True)
         announce(str(setup.link or path))
-        while process.poll() is None:
+        while machine.is_on():
             if asked_to_stop:
                 control.order({"stop": True})
-                return _await_end(process)
+                return _await_end(machine.process)
             time.sleep(POLL_S)
     return 1
 
 
-def _start(
-    setup: Setup, stack: contextlib.ExitStack
-) -> tuple[str, subprocess.Popen[bytes], ControlLine]:
-    command = interpreter.find()
-    world = _world_text(setup.world)
-    near, far = pty.openpty()
-    # The far end stays open here, or the near one reports a hang-up while nobody listens
-    stack.callback(os.close, far)
-    terminal = os.ttyname(far)
-    tty.setraw(far)
-    os.set_blocking(near, False)
-    orders, taken = socket.socketpair()
-    taken.settimeout(0)
-    control = stack.enter_context(ControlLine(orders))
-    # For as long as the board lives: it loads a driver when a configuration has its device
-    name = stack.enter_context(tempfile.TemporaryDirectory(prefix="barnacle-board-"))
-    folder = Path(name)
-    lay_out(bundle("simulated"), folder)
-    (folder / "world.json").write_text(world)
-    boot_count = int(time.time())  # grows with every start, as a board's does
-    record = setup.record or os.devnull
-    arguments = [near, record, boot_count, folder, setup.link or "", terminal]
-    process = subprocess.Popen(  # noqa: S603  - our own firmware in the person's interpreter
-        [*command, "-X", f"heapsize={HEAP}", str(START), *map(str, arguments)],
-        stdin=taken.fileno(),
-        stdout=subprocess.DEVNULL,
-        pass_fds=(near,),
-        env={**os.environ, "MICROPYPATH": f"{folder}:{START.parent}"},
-        start_new_session=True,  # a Ctrl-C for us is not one for the board
-    )
-    stack.callback(_kill, process)
-    os.close(near)
-    taken.close()
-    _judge(control.answer(READY_LIMIT_S))
-    return terminal, process, control
+class _Machine:
+    """The hardware that outlives a reset: terminal, flash, control line, files."""
+
+    def __init__(self, setup: Setup, stack: contextlib.ExitStack) -> None:
+        self._setup = setup
+        self._command = interpreter.find()
+        world = _world_text(setup.world)
+        self._near, far = pty.openpty()
+        stack.callback(os.close, self._near)
+        # The far end stays open here, or the near one reports a hang-up while nobody listens
+        stack.callback(os.close, far)
+        self.terminal = os.ttyname(far)
+        tty.setraw(far)
+        os.set_blocking(self._near, False)
+        folder = tempfile.TemporaryDirectory(prefix="barnacle-board-")
+        self._folder = Path(stack.enter_context(folder))
+        lay_out(bundle("simulated"), self._folder)
+        (self._folder / "world.json").write_text(world)
+        # Grows with every start, as a board's does
+        self._boot_count = int(time.time())
+        self.control = stack.enter_context(ControlLine())
+        stack.callback(self._kill)
+        self.process = self._boot()
+
+    def is_on(self) -> bool:
+        """Whether it runs; one that has reset is started again."""
+        if self.process.poll() == RESTARTS:
+            self._boot_count += 1
+            self.process = self._boot()
+        return self.process.poll() in {None, RESTARTS}
+
+    def _boot(self) -> subprocess.Popen[bytes]:
+        orders, taken = socket.socketpair()
+        taken.settimeout(0)
+        record = self._setup.record or os.devnull
+        flash = (self._setup.flash or self._folder / "flash.bin").absolute()
+        arguments = [self._near, record, self._boot_count, self._folder, self._setup.link or ""]
+        with self.control.replaced(orders) as first_words, taken:
+            process = subprocess.Popen(  # noqa: S603  - our firmware in the person's interpreter
+                [
+                    *(*self._command, "-X", f"heapsize={HEAP}", str(START)),
+                    *(*map(str, arguments), self.terminal, str(flash)),
+                ],
+                stdin=taken.fileno(),
+                stdout=subprocess.DEVNULL,
+                pass_fds=(self._near,),
+                env={**os.environ, "MICROPYPATH": f"{self._folder}:{START.parent}"},
+                start_new_session=True,  # a Ctrl-C for us is not one for the board
+            )
+            taken.close()
+            # One on trial may reset before it listens
+            said = first_words(READY_LIMIT_S)
+        if said or process.wait(READY_LIMIT_S) != RESTARTS:
+            try:
+                _judge(said)
+            except SimulationFailed:
+                process.kill()
+                process.wait()
+                raise
+        return process
+
+    def _kill(self) -> None:
+        if hasattr(self, "process"):
+            self.process.kill()
+            self.process.wait()
 
 
 def _judge(first_words: bytes) -> None:
@@ -150,11 +184,6 @@ def _await_end(process: subprocess.Popen[bytes]) -> int:
         return process.wait(STOP_LIMIT_S)
     except subprocess.TimeoutExpired:
         raise SimulationFailed("the outputs did not become safe in time") from None
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    process.wait()
 
 
 def _world_text(path: Path | None) -> str:

@@ -1,12 +1,13 @@
 # Starts the firmware as a board would: boot.py, then main.py, in one namespace.
 #
 # Arguments: the descriptor of the pseudo-terminal, the record, the boot count, the folder that
-# holds the firmware and world.json, the link to the terminal, the terminal.
+# holds the firmware and world.json, the link to the terminal, the terminal, the file of the flash.
 
 import json
 import os
 import sys
 
+import machine  # noqa: F401  - a board has it before it has any file
 import wires
 import world
 
@@ -29,7 +30,7 @@ def _play(name):
 
 def _count_runs():
     # What the firmware runs is counted here, where none of its own limits can hide a repetition
-    from node import calls
+    from node import calls  # noqa: PLC0415  - the one that boot.py has put onto the path
 
     run = calls.Calls.run
 
@@ -42,7 +43,7 @@ def _count_runs():
 
 def _follow_pins():
     # The record speaks of configured pins by their names
-    from node import pins
+    from node import pins  # noqa: PLC0415  - as above
 
     apply = pins.Pins.apply
 
@@ -54,8 +55,8 @@ def _follow_pins():
 
 
 def _enter_files():
-    # The board's file system
-    folder = sys.argv[4] + "/files"
+    # The board's file system, beside the file of its flash
+    folder = sys.argv[7] + ".files"
     try:
         os.mkdir(folder)
     except OSError:
@@ -65,7 +66,13 @@ def _enter_files():
 
 _enter_files()
 _space = {"__name__": "__main__"}
+# The world's; the firmware is to find the one of its own slot
+del sys.modules["board"]
 _play("boot.py")
-_count_runs()
-_follow_pins()
+if not _space["stay_at_prompt"]:
+    _count_runs()
+    _follow_pins()
 _play("main.py")
+if world.is_watched():
+    # A prompt that the watchdog ends
+    wires.restart()

@@ -7,6 +7,10 @@ import sys
 # The pass of the firmware is the same 10 ms; waiting longer would delay a lease
 _WAIT_MS = 10
 _CONTROL_FD = 0
+# The status with which the interpreter asks for another start, after a reset
+RESTARTS = 5
+# Of the flash, until the power is cut; negative: it is not
+operations_left = -1
 
 PTY = open(int(sys.argv[1]), "r+b", buffering=0)  # noqa: SIM115  - open for the life of the board
 _control = open(_CONTROL_FD, "r+b", buffering=0)  # noqa: SIM115  - as above
@@ -43,6 +47,20 @@ def remove_link():
             os.unlink(link)
     except OSError:
         pass
+
+
+def restart():
+    # The host starts the interpreter again, as a reset would
+    sys.exit(RESTARTS)
+
+
+def flash_operation():
+    # Whether the power fails in the middle of this one
+    global operations_left  # noqa: PLW0603  - there is one power supply
+    if operations_left < 0:
+        return False
+    operations_left -= 1
+    return operations_left < 0
 
 
 def reply(line):

@@ -98,7 +98,7 @@ def test_an_unknown_board_is_refused() -> None:
 def test_files_are_laid_out_as_on_the_board(tmp_path: Path) -> None:
     lay_out(bundle("simulated"), tmp_path)
     assert (tmp_path / "node" / "session.py").is_file()
-    assert {"boot.py", "main.py", "frame.py", "board.py", "description.py", "node"} == {
+    assert {"boot.py", "main.py", "slots.py", "frame.py", "board.py", "description.py", "node"} == {
         path.name for path in tmp_path.iterdir()
     }
 

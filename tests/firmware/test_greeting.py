@@ -23,7 +23,7 @@ def test_the_greeting_says_who_the_board_is(wire: Wire) -> None:
     assert (nonce, version) == (wire.nonce, 1)
     assert (major, minor, patch) == (0, 1, 0)
     assert build == build_number(bundle("simulated")[:-1])
-    assert (cause, flash) == (1, 0)
+    assert (cause, flash) == (1, 3)
     assert boots > 0
     assert window == 1024
     assert wire.greeting[11:13] == (bytes(8), b"SIMULATED-01")

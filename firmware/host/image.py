@@ -1,0 +1,63 @@
+"""Images of the firmware: what an update carries and what a slot holds (firmware/slots.py)."""
+
+import hashlib
+import json
+import struct
+import zlib
+from collections.abc import Iterable
+
+from firmware.host.bundle import BundledFile, board_file, build_number, bundle
+from firmware.host.compiler import for_board
+from firmware.host.version import firmware_version
+
+# Started by name, or needed to find the slots: these are beside the slots, never inside
+OUTSIDE = ("boot.py", "main.py", "slots.py", "slots.mpy")
+# The board needs a buffer of this size to unpack a file
+WINDOW_BITS = 10
+# As firmware/slots.py has them
+IMAGE_AT = 256
+HEADER = "<32sII"
+READY, CONFIRMED = 64, 192
+# The simulated board runs on this computer, whose compiler need not be there
+UNCOMPILED = ("simulated",)
+
+
+def board_bundle(name: str) -> list[BundledFile]:
+    """The files as that board runs them."""
+    files = bundle(name)
+    return files if name in UNCOMPILED else for_board(files)
+
+
+def image(name: str) -> bytes:
+    """The firmware of a board as one piece; the same files give the same bytes."""
+    about = {
+        "board": board_file(name).NAME,
+        "build": build_number(bundle(name)[:-1]),
+        "version": list(firmware_version()),
+    }
+    text = json.dumps(about, separators=(",", ":"), sort_keys=True).encode()
+    inside = [file for file in board_bundle(name) if file.target not in OUTSIDE]
+    return joined([BundledFile("about.json", text), *inside])
+
+
+def installed(name: str) -> list[BundledFile]:
+    """What `scripts/flash` puts onto a board: the three files outside, and slot a, confirmed."""
+    outside = [file for file in board_bundle(name) if file.target in OUTSIDE]
+    content = image(name)
+    head = bytearray(b"\xff" * IMAGE_AT)
+    struct.pack_into(HEADER, head, 0, hashlib.sha256(content).digest(), len(content), 1)
+    head[READY] = head[CONFIRMED] = 0
+    return [*outside, BundledFile("slot_a", bytes(head) + content)]
+
+
+def joined(files: Iterable[BundledFile]) -> bytes:
+    entries = [(file.target.encode(), _packed(file.content)) for file in files]
+    index = struct.pack("<H", len(entries))
+    for name, content in entries:
+        index += struct.pack("<IB", len(content), len(name)) + name
+    return index + b"".join(content for _name, content in entries)
+
+
+def _packed(content: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, WINDOW_BITS)
+    return packer.compress(content) + packer.flush()

@@ -1,0 +1,186 @@
+# Which version of the firmware is started: two slots, each a header and an image. Like boot.py it
+# is never updated over the link, so it stays small.
+#
+# A mark is a byte that is cleared once: flash can do that without erasing. A new version is on
+# trial until CONFIRMED; each start on trial takes one of three strikes. What its hash does not
+# prove is not started.
+
+import gc
+import hashlib
+import io
+import os
+import struct
+import sys
+
+SLOTS = 2
+# Hash of the image, its length, a number that grows with every update
+HEADER = "<32sII"
+HEADER_BYTES = 40
+READY = 64
+STRIKES = (96, 128, 160)
+CONFIRMED = 192
+REJECTED = 224
+IMAGE_AT = 256
+
+# What was started: the slot, or None for plain files beside this one
+running = None
+trial = False
+
+
+class Files:
+    # Slots as files of a file system; `CLASS` 1 says how much a power cut may cost.
+
+    CLASS = 1
+    PAGES = 1
+
+    def __init__(self, folder=""):
+        self._paths = [folder + "/slot_a", folder + "/slot_b"]
+        self._folder = folder or "/"
+
+    def size(self, slot):
+        # As large as the free space: what the slot holds now is given back first
+        status = os.statvfs(self._folder)
+        return status[0] * status[3] + self.written(slot)
+
+    def read(self, slot, at, length):
+        try:
+            with open(self._paths[slot], "rb") as file:
+                file.seek(at)
+                return file.read(length)
+        except OSError:
+            return b""
+
+    def written(self, slot):
+        try:
+            return os.stat(self._paths[slot])[6]
+        except OSError:
+            return 0
+
+    def erase(self, slot, _page):
+        with open(self._paths[slot], "wb") as file:
+            file.write(b"\xff" * IMAGE_AT)
+
+    def write(self, slot, at, data):
+        with open(self._paths[slot], "r+b") as file:
+            file.seek(at)
+            file.write(data)
+
+
+class Image:
+    # A slot as a folder to import from.
+
+    def __init__(self, store, slot):
+        self._store = store
+        self._slot = slot
+        self._files = {}
+        count = struct.unpack("<H", store.read(slot, IMAGE_AT, 2))[0]
+        at = IMAGE_AT + 2
+        entries = []
+        for _ in range(count):
+            size, length = struct.unpack("<IB", store.read(slot, at, 5))
+            entries.append((store.read(slot, at + 5, length).decode(), size))
+            at += 5 + length
+        for name, size in entries:
+            self._files[name] = (at, size)
+            at += size
+
+    def mount(self, _readonly, _mkfs):
+        pass
+
+    def umount(self):
+        pass
+
+    def stat(self, path):
+        name = path.strip("/")
+        if name in self._files:
+            return (0x8000, 0, 0, 0, 0, 0, self._files[name][1], 0, 0, 0)
+        if any(one.startswith(name + "/") for one in self._files):
+            return (0x4000, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        raise OSError(2)
+
+    def open(self, path, _mode):
+        import deflate  # noqa: PLC0415  - only where an image is really started
+
+        gc.collect()
+        at, size = self._files[path.strip("/")]
+        packed = io.BytesIO(self._store.read(self._slot, at, size))
+        # Unpacked while it is read: the whole of it would not fit beside what it becomes
+        return deflate.DeflateIO(packed, deflate.ZLIB)
+
+
+def open_store():
+    # A build of MicroPython that keeps slots of raw flash brings a module for them
+    try:
+        import raw_slots  # noqa: PLC0415  - most builds have none
+    except ImportError:
+        return Files()
+    return raw_slots
+
+
+def header(store, slot):
+    # Hash, length and number, or None when nothing was ever begun there
+    data = store.read(slot, 0, HEADER_BYTES)
+    if len(data) < HEADER_BYTES or data == b"\xff" * HEADER_BYTES:
+        return None
+    return struct.unpack(HEADER, data)
+
+
+def is_marked(store, slot, at):
+    return store.read(slot, at, 1) == b"\0"
+
+
+def mark(store, slot, at):
+    if not is_marked(store, slot, at):
+        store.write(slot, at, b"\0")
+
+
+def is_sound(store, slot):
+    # Whether the image is the one that was announced
+    announced = header(store, slot)
+    if announced is None:
+        return False
+    digest = hashlib.sha256()
+    at = IMAGE_AT
+    end = IMAGE_AT + announced[1]
+    while at < end:
+        piece = store.read(slot, at, min(512, end - at))
+        if not piece:
+            return False
+        digest.update(piece)
+        at += len(piece)
+    return digest.digest() == announced[0]
+
+
+def may_start(store, slot):
+    if not is_marked(store, slot, READY) or is_marked(store, slot, REJECTED):
+        return False
+    if not is_marked(store, slot, CONFIRMED) and is_marked(store, slot, STRIKES[-1]):
+        return False
+    return is_sound(store, slot)
+
+
+def newest_first(store):
+    numbers = [(header(store, slot) or (b"", 0, 0))[2] for slot in range(SLOTS)]
+    return (0, 1) if numbers[0] >= numbers[1] else (1, 0)
+
+
+def choose(store):
+    # The slot to start, or None; on trial it costs a strike, which is taken before it can fail
+    for slot in newest_first(store):
+        if may_start(store, slot):
+            on_trial = not is_marked(store, slot, CONFIRMED)
+            if on_trial:
+                mark(store, slot, next(at for at in STRIKES if not is_marked(store, slot, at)))
+            return slot, on_trial
+    return None, False
+
+
+def start():
+    global running, trial
+    import vfs  # noqa: PLC0415  - only where it is started
+
+    store = open_store()
+    running, trial = choose(store)
+    if running is not None:
+        vfs.mount(Image(store, running), "/firmware")
+        sys.path.insert(0, "/firmware")
