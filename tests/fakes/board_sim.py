@@ -35,15 +35,20 @@ class BoardSim:
     Args:
         folder: where the port's link, the record and the control socket are made.
         world: what the inputs see, as in `scripts/board-sim --help`.
+        flash: where its flash is kept over starts; without one it is new at every start.
     """
 
-    def __init__(self, folder: Path, world: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, folder: Path, world: Mapping[str, Any] | None = None, flash: Path | None = None
+    ) -> None:
         self.port = folder / "board"
         self._record = folder / "board.jsonl"
         self._control = folder / "board.ctl"
         self._log = folder / "board.log"
         self._arguments = ["--link", str(self.port), "--record", str(self._record)]
         self._arguments += ["--control", str(self._control)]
+        if flash is not None:
+            self._arguments += ["--flash", str(flash)]
         if world is not None:
             (folder / "world.json").write_text(json.dumps(world))
             self._arguments += ["--world", str(folder / "world.json")]

@@ -34,9 +34,11 @@ def own_board(tmp_path: Path) -> Iterator[BoardSim]:
         yield started
 
 
-def simulated(folder: Path, world: Mapping[str, Any] | None = None) -> BoardSim:
+def simulated(
+    folder: Path, world: Mapping[str, Any] | None = None, flash: Path | None = None
+) -> BoardSim:
     """A board in that folder; skips, with the reason, where there is no MicroPython."""
     reason = unavailable_reason()
     if reason is not None:
         pytest.skip(reason)
-    return BoardSim(folder, world)
+    return BoardSim(folder, world, flash)

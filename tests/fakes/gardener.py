@@ -1,0 +1,46 @@
+"""A small agent that teaches a board reflexes and holds its led: `python -m ... PORT FOLDER`.
+
+It reads the rules as JSON and says "taught" when the board has confirmed both. Made to be killed.
+"""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import uvloop
+
+from agent.clock import SystemClock
+from agent.link.base import BoardState
+from agent.link.board import SerialBoard
+from agent.link.settings import BoardSettings
+from agent.messages import Provenance
+from agent.tools.base import ToolContext
+from agent.tools.reflex import ReflexTools
+
+CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
+
+
+async def teach(port: str, folder: str) -> None:
+    board = SerialBoard(BoardSettings(port=port), Path(folder), SystemClock())
+    running = asyncio.create_task(board.run())
+    while board.status.state is not BoardState.READY:  # noqa: ASYNC110 - a status has no event
+        await asyncio.sleep(0.02)
+    for rule in json.loads(sys.stdin.readline()):
+        await add(board, rule)
+    await board.call("gpio_write", {"pin": "led", "value": "on"})
+    sys.stdout.write("taught\n")
+    sys.stdout.flush()
+    await running
+
+
+async def add(board: SerialBoard, rule: object) -> None:
+    adding = next(tool for tool in ReflexTools(board).tools() if tool.name == "reflex_add")
+    result = await adding.execute(adding.parse(json.dumps(rule)), CONTEXT)
+    if not result.success:
+        sys.exit(result.text)
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(teach(*sys.argv[1:]))
