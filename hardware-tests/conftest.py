@@ -15,8 +15,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--port", help="a real board's port; without it a board is simulated")
     group.addoption(
         "--loopback",
+        action="append",
         metavar="OUT,IN",
-        help="two pins of the board that are connected by a wire, such as d2,d4",
+        help="two pins of the board that are connected by a wire, such as d2,d4; repeatable",
+    )
+    group.addoption(
+        "--soak",
+        type=float,
+        metavar="SECONDS",
+        help="how long to keep the board busy; the simulated one 2 s without it",
     )
 
 
@@ -50,3 +57,44 @@ def manifest(wire: Wire) -> dict[str, Any]:
     """What the board says it can do."""
     described: dict[str, Any] = json.loads(wire.manifest())
     return described
+
+
+class Rig:
+    """A board that is asked by the names of its manifest."""
+
+    def __init__(self, wire: Wire, manifest: dict[str, Any]) -> None:
+        self.wire = wire
+        self.manifest = manifest
+
+    def method(self, name: str) -> int:
+        found = [one["id"] for one in self.manifest["methods"] if one["name"] == name]
+        if not found:
+            pytest.skip(f"{self.manifest['board']} has no {name}")
+        return int(found[0])
+
+    def write(self, pin: dict[str, Any], value: int) -> int:
+        return self.wire.call(self.method("gpio_write"), bytes([pin["index"], value]))[0]
+
+    def read(self, pin: dict[str, Any]) -> int:
+        return self.wire.call(self.method("gpio_read"), bytes([pin["index"]]))[0]
+
+
+@pytest.fixture
+def rig(wire: Wire, manifest: dict[str, Any]) -> Rig:
+    return Rig(wire, manifest)
+
+
+@pytest.fixture
+def jumpers(
+    request: pytest.FixtureRequest, manifest: dict[str, Any], simulated: BoardSim | None
+) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Pairs of pins that are connected by a wire: what switches, what sees it."""
+    named = request.config.getoption("--loopback") or []
+    if simulated is not None and not named:
+        simulated.order({"wire": {"button": "pump", "d2": "relay"}})
+        named = ["pump,button", "relay,d2"]
+    if not named:
+        pytest.skip("the rig has no wire between two pins: connect two and name them: --loopback")
+    rows = {pin["name"]: pin for pin in manifest["pins"]}
+    pairs = [tuple(pair.split(",")) for pair in named]
+    return [(rows[source], rows[target]) for source, target in pairs]

@@ -136,16 +136,3 @@ def test_a_new_session_makes_the_led_safe(wire: Wire, manifest: dict[str, Any]) 
     write(wire, manifest, pin, 1)
     wire.greet()
     assert read(wire, manifest, pin) == pin["safe"]
-
-
-def test_a_wire_carries_what_is_written(
-    wire: Wire, manifest: dict[str, Any], request: pytest.FixtureRequest
-) -> None:
-    names = request.config.getoption("--loopback")
-    if names is None:
-        pytest.skip("the rig has no wire between two pins: connect two and name them: --loopback")
-    rows = {pin["name"]: pin for pin in manifest["pins"]}
-    source, target = (rows[name] for name in names.split(","))
-    for value in (1, 0, 1, 0):
-        write(wire, manifest, source, value)
-        assert read(wire, manifest, target) == value

@@ -1,8 +1,8 @@
 # The world around the simulated board: what its inputs see, and what its outputs did to it.
 #
 # The control line takes one JSON object per line: {"set": {...}}, {"stuck": {...}}, {"get": true},
-# {"bounce": {...}}, {"freeze_ms": n}, {"spin_ms": n}, {"stop": true}. The record gets one for every
-# change of a driven pin.
+# {"wire": {...}}, {"bounce": {...}}, {"freeze_ms": n}, {"spin_ms": n}, {"stop": true}. The record
+# gets one for every change of a driven pin.
 
 import gc
 import json
@@ -57,6 +57,8 @@ class _World:
         # Driven levels by pin, and pins whose level cannot be changed by driving
         self.driven = {}
         self.stuck = {}
+        # Which output an input is connected to by a wire, by names
+        self.joined = {}
         # Pins with pulses or pixels that are not as they are at their safe value
         self.active = set()
         # What to run when the level of a pin changes, and the level it had
@@ -119,6 +121,9 @@ def level(pin, driven, idle):
         return _world.stuck[row["name"]] ^ inverted
     if driven is not None:
         return driven
+    far = _world.joined.get(row["name"])
+    if far in _BY_NAME and _BY_NAME[far]["pin"] in _world.driven:
+        return _world.driven[_BY_NAME[far]["pin"]]
     found = _quantity_at(pin)
     if found is not None:
         return (1 if found.now() else 0) ^ inverted
@@ -256,18 +261,9 @@ def listen():
 
 
 def _obey(order):
-    if "set" in order:
-        _set(order["set"])
-    if "stuck" in order:
-        _stick(order["stuck"])
-    if "bounce" in order:
-        _bounce(order["bounce"])
-    if "devices" in order:
-        things.change(order["devices"])
-    if "freeze_ms" in order:
-        time.sleep_ms(order["freeze_ms"])
-    if "spin_ms" in order:
-        _spin(order["spin_ms"])
+    for name, obey in _ORDERS:
+        if name in order:
+            obey(order[name])
     if "cut_power_after" in order:
         wires.operations_left = order["cut_power_after"]
     if "stop" in order:
@@ -353,6 +349,14 @@ def _quantities(values):
     return made
 
 
+def _join(ends):
+    # An input at the other end of a wire from an output; None takes the wire away
+    for name, output in ends.items():
+        if name not in _BY_NAME or (output is not None and output not in _BY_NAME):
+            raise ValueError("no such pin: " + name)
+        _world.joined[name] = output
+
+
 def _stick(values):
     for name, value in values.items():
         if name not in _BY_NAME:
@@ -387,3 +391,15 @@ def record(event):
     event["ms"] = time.ticks_ms()
     event["wall_s"] = time.time_ns() / 1_000_000_000
     wires.record(json.dumps(event))
+
+
+# Done in this order when several come in one object
+_ORDERS = (
+    ("set", _set),
+    ("stuck", _stick),
+    ("wire", _join),
+    ("bounce", _bounce),
+    ("devices", things.change),
+    ("freeze_ms", time.sleep_ms),
+    ("spin_ms", _spin),
+)
