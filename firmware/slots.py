@@ -111,7 +111,7 @@ class Image:
 def open_store():
     # A build of MicroPython that keeps slots of raw flash brings a module for them
     try:
-        import raw_slots  # noqa: PLC0415  - most builds have none
+        import raw_slots  # type: ignore[import-not-found]  # noqa: PLC0415  - most builds have none
     except ImportError:
         return Files()
     return raw_slots

@@ -18,8 +18,8 @@ Mpremote = Callable[[Sequence[str]], str]
 # A file takes a second or two over 115200 baud; all of them together far less than this
 MPREMOTE_TIMEOUT_S = 180.0
 
-# A .py that was left behind would be preferred to the .mpy beside it. Without main.py first, so
-# that a copy that is cut short leaves a board that does nothing.
+# What an older firmware left takes the room of the new one. Without main.py first, so that a copy
+# that is cut short leaves a board that does nothing.
 _CLEAR = """
 import os
 def gone(path):
@@ -28,16 +28,18 @@ def gone(path):
     except OSError:
         pass
 gone("main.py")
-for folder in ("node", "node/devices"):
+for folder in ("node/devices", "node"):
     try:
-        os.mkdir(folder)
+        for name in os.listdir(folder):
+            gone(folder + "/" + name)
+        os.rmdir(folder)
     except OSError:
         pass
-    for name in os.listdir(folder):
-        gone(folder + "/" + name)
-for name in ("frame", "board", "description"):
+for name in ("frame", "board", "description", "slots"):
     gone(name + ".py")
     gone(name + ".mpy")
+gone("slot_a")
+gone("slot_b")
 """
 
 _HASHES = """
@@ -104,9 +106,6 @@ def copy(files: Sequence[BundledFile], port: str, run: Mpremote = mpremote) -> N
         paths = [folder / file.target for file in files]
         top = [str(path) for path in paths if path.parent == folder and path.name != "main.py"]
         run([*at_board, "exec", _CLEAR])
-        for part in ("node", "node/devices"):
-            inside = [str(path) for path in paths if path.parent == folder / part]
-            run([*at_board, "fs", "cp", *inside, f":{part}/"])
         run([*at_board, "fs", "cp", *top, ":"])
         run([*at_board, "fs", "cp", str(folder / "main.py"), ":"])
     verify(files, port, run)

@@ -8,7 +8,8 @@ from serial.tools import list_ports
 
 from firmware.host import flash, prompt
 from firmware.host.bundle import BundledFile, board_file, board_names, build_number, bundle
-from firmware.host.compiler import CompileFailed, for_board
+from firmware.host.compiler import CompileFailed
+from firmware.host.image import installed
 from firmware.host.wire import Silence, Wire
 
 EPILOG = """
@@ -38,7 +39,7 @@ def main() -> int:
         _say_what_is_here()
         return 2 if given.board or given.port else 0
     try:
-        files = for_board(bundle(given.board))
+        files = installed(given.board)
         for line in flash.listing(files):
             _say(line)
         if not given.dry_run:

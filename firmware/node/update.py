@@ -51,7 +51,7 @@ class Update:
         self._page = -1
         self._wanted = (b"", 0)
         self._next = -1
-        self._buffer = b""  # taken when an update begins
+        self._buffer = bytearray()  # taken when an update begins
         self._filled = 0
         self._reset_ms = None
         self._began_ms = ticks_ms()

@@ -1,3 +1,4 @@
+import json
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -6,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from firmware.host import flash, interpreter, prompt
-from firmware.host.bundle import BundledFile, bundle
-from firmware.host.compiler import for_board
+from firmware.host.bundle import BundledFile
+from firmware.host.image import installed
 from tests.fakes.board_sim import unavailable_reason
+from tests.fakes.flash import NativeFlash
+from tests.firmware.update_on_cpython import board_with
 
 PORT = "/dev/ttyBOARD"
 
@@ -57,13 +60,13 @@ class ForgetfulBoard(FolderBoard):
 def files() -> list[BundledFile]:
     if reason := unavailable_reason():
         pytest.skip(reason)
-    return for_board(bundle("nucleo_f411re"))
+    return installed("nucleo_f411re")
 
 
 def test_every_file_arrives_and_what_was_there_before_is_gone(
     tmp_path: Path, files: list[BundledFile]
 ) -> None:
-    (tmp_path / "node").mkdir()
+    (tmp_path / "node" / "devices").mkdir(parents=True)
     for left_over in ("node/session.py", "node/older.mpy", "frame.py", "description.py"):
         (tmp_path / left_over).write_text("left over")
     (tmp_path / "mine.py").write_text("not ours to remove")
@@ -84,7 +87,7 @@ def test_flashing_twice_is_flashing_once(tmp_path: Path, files: list[BundledFile
 
 
 def test_what_did_not_arrive_whole_is_named(tmp_path: Path, files: list[BundledFile]) -> None:
-    with pytest.raises(flash.FlashFailed, match=r"not as sent: .*frame\.mpy"):
+    with pytest.raises(flash.FlashFailed, match=r"not as sent: .*slot_a"):
         flash.copy(files, PORT, ForgetfulBoard(tmp_path))
 
 
@@ -121,3 +124,14 @@ def test_a_port_without_a_prompt_is_given_up_with_a_hint(tmp_path: Path) -> None
     with pytest.raises(prompt.NoPrompt, match="no MicroPython prompt"):
         prompt.reach(str(tmp_path / "no-port"), hints.append, limit_s=1.8)
     assert len(hints) == 1
+
+
+def test_what_is_flashed_is_started_and_on_no_trial(
+    tmp_path: Path, files: list[BundledFile]
+) -> None:
+    flash.copy(files, PORT, FolderBoard(tmp_path))
+    with board_with(NativeFlash()) as board:
+        store = board.slots.Files(str(tmp_path))
+        assert board.slots.choose(store) == (0, False)
+        about = json.loads(board.slots.Image(store, 0).open("about.json", "rb").read())
+        assert about["board"] == "nucleo-f411re"
