@@ -7,9 +7,9 @@ import struct
 
 import frame
 from micropython import const
-from node import entries
 from node.calls import AT, Refusal, need
 from node.store import HASH_BYTES, digest
+from node.wiring import Unfit
 
 _NONE = bytes(HASH_BYTES)
 _CHUNK_BYTES = const(200)
@@ -24,12 +24,8 @@ class Configuration:
         self.hash = _NONE
         self._board = board
         self._store = store
-        self._pins = None
-        self._calls = None
-        self._system = None
         # What has arrived of the next one, None when none was begun
-        self._coming = None
-        self._coming_hash = _NONE
+        self._upload = None
 
     def attach(self, pins, calls, system):
         self._pins = pins
@@ -39,13 +35,12 @@ class Configuration:
     def stored_entries(self):
         # For the start of the board: none where nothing usable is stored
         text = self._store.load()
-        if not text:
-            return ()
         try:
-            found = entries.read(text, self._board)
-        except entries.Unfit:
+            found = self._read_entries(text) if text else ()
+        except Unfit:
             return ()
-        self.hash = digest(text)
+        if found:
+            self.hash = digest(text)
         return found
 
     def forget(self):
@@ -61,45 +56,36 @@ class Configuration:
         }
 
     def begin_session(self, _is_open):
-        self._coming = None
+        self._upload = None
 
     def _begin(self, arguments, _answer):
+        from node.upload import Upload  # noqa: PLC0415  - loaded when it is needed
+
         need(arguments, 4 + HASH_BYTES)
-        length, said = struct.unpack_from(frame.CONFIG_BEGIN_FORMAT, arguments, 0)
-        if not 0 < length <= frame.CONFIG_LIMIT_BYTES:
-            raise Refusal(frame.OUT_OF_RANGE, "1 to %d bytes" % frame.CONFIG_LIMIT_BYTES)
-        self._coming = None  # before there are two of them
-        self._coming = bytearray(length)
-        self._coming_hash = said
+        self._upload = None  # before there are two of them
+        self._upload = Upload(*struct.unpack_from(frame.CONFIG_BEGIN_FORMAT, arguments, 0))
         return 0
 
     def _write(self, arguments, _answer):
         need(arguments, 4)
-        at = struct.unpack_from(frame.CONFIG_OFFSET_FORMAT, arguments, 0)[0]
-        piece = arguments[4:]
-        coming = self._begun()
-        if at + len(piece) > len(coming):
-            raise Refusal(frame.OUT_OF_RANGE, "beyond the length that was announced")
-        coming[at : at + len(piece)] = piece
+        self._begun().take(arguments)
         return 0
 
     def _commit(self, arguments, _answer):
         need(arguments, HASH_BYTES)
         said = bytes(arguments[:HASH_BYTES])
         if said == self.hash:
-            self._coming = None
+            self._upload = None
             return 0
-        coming = self._begun()
-        if said != self._coming_hash or digest(coming) != said:
-            raise Refusal(frame.BAD_REQUEST, "not what was announced: begin again")
-        self._coming = None
+        upload = self._begun()
+        self._upload = None
         try:
-            self._replace(entries.read(coming, self._board))
-        except entries.Unfit as unfit:
+            self._replace(upload.entries(said, self._board))
+        except Unfit as unfit:
             raise Refusal(frame.OUT_OF_RANGE, str(unfit))  # noqa: B904  - MicroPython keeps no causes
         self._system.announce_busy(_WRITE_BUSY_MS)
         try:
-            self._store.save(coming)
+            self._store.save(upload.text)
         except OSError:
             self._pins.apply(self._current())
             raise Refusal(frame.IO, "the flash did not take it")  # noqa: B904  - as above
@@ -118,23 +104,26 @@ class Configuration:
         return 4 + len(piece)
 
     def _begun(self):
-        if self._coming is None:
+        if self._upload is None:
             raise Refusal(frame.BAD_REQUEST, "nothing was begun")
-        return self._coming
+        return self._upload
 
     def _replace(self, wanted):
-        # Raises Unfit, with the old ones back in place
+        # Raises Unfit, with the old ones back in place.
         # Whoever watches or holds a pin begins anew, as in a new session
         is_open = True
         self._calls.begin_session(is_open)
         try:
             self._pins.apply(wanted)
-        except entries.Unfit:
+        except Unfit:
             self._pins.apply(self._current())
             raise
 
     def _current(self):
         # Those in force; they were judged before they were stored
-        if self.hash == _NONE:
-            return ()
-        return entries.read(self._store.load(), self._board)
+        return () if self.hash == _NONE else self._read_entries(self._store.load())
+
+    def _read_entries(self, text):
+        from node import entries  # noqa: PLC0415  - loaded when it is needed
+
+        return entries.read(text, self._board)

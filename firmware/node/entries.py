@@ -8,11 +8,13 @@ import json
 from micropython import const
 from node import kinds
 from node.outputs import LEASE_LONGEST_MS
+from node.wiring import Unfit, is_pin, is_shadowed, pins_of
 
 VERSION = const(1)
 # The bit masks of leases are small integers up to this many pins, the board's own included
 PINS_MOST = 30
 _NAME_LONGEST = const(32)
+_A, _Z, _0, _9, _UNDERSCORE = b"az09_"
 _NEEDS_MOST = const(4)
 _LEASE_LEAST_MS = const(50)
 # Shorter is nothing that the loop could end in time
@@ -25,17 +27,14 @@ _SAFETY = ("actuate", "hazard")
 _EVERYWHERE = ("name", "kind", "pin", "active_low", "aliases", "about", "unit", "safety")
 _OUTPUTS_OWN = ("safe", "lease_ms", "max_on_ms", "min_off_ms", "per_minute", "needs", "floating")
 _INPUTS_OWN = ("pull", "debounce_ms")
+# A device judges its own
+_OWN = {kinds.OUTPUT: _OUTPUTS_OWN, kinds.INPUT: _INPUTS_OWN, kinds.ANALOG: ()}
 _RANGES = {
     "lease_ms": (_LEASE_LEAST_MS, LEASE_LONGEST_MS),
     "max_on_ms": (_ON_LEAST_MS, _DAY_MS),
     "min_off_ms": (0, _DAY_MS),
     "per_minute": (1, _PER_MINUTE_MOST),
 }
-
-
-class Unfit(Exception):
-    # The configuration is refused; the text names the entry and what is wrong with it.
-    pass
 
 
 def read(text, board):
@@ -49,58 +48,54 @@ def read(text, board):
     entries = said["pins"]
     if len(entries) + len(board.PINS) > PINS_MOST:
         raise Unfit("more than %d pins, the board's own included" % PINS_MOST)
-    names = []
-    taken = {}
-    for entry in entries:
-        name = _named(entry)
-        if name in names:
-            raise Unfit(name + ": two entries have that name")
-        names.append(name)
-        trouble = _trouble(entry, board.USABLE, taken)
+    names = [_named(entry) for entry in entries]
+    for at in range(len(entries)):
+        trouble = _trouble(entries[at], board.USABLE, entries[:at])
+        if names.count(names[at]) > 1:
+            trouble = "two entries have that name"
         if trouble:
-            raise Unfit("%s: %s" % (name, trouble))
+            raise Unfit("%s: %s" % (names[at], trouble))
     _require_needed(entries, board, names)
     return entries
 
 
-def is_shadowed(row, entries):
-    # Whether one of the entries has the name or the pin of that row of the board file
-    return any(entry["name"] == row["name"] or row["pin"] in pins_of(entry) for entry in entries)
-
-
-def pins_of(entry):
-    # Every pin of the MCU that it names, under whatever option
-    return [value for value in entry.values() if _is_pin(value)]
-
-
 def _named(entry):
     name = entry.get("name") if type(entry) is dict else None
-    if type(name) is not str or not 0 < len(name) <= _NAME_LONGEST or not "a" <= name[0] <= "z":
+    if type(name) is not str or not _is_proper(name.encode()):
         raise Unfit("an entry has no proper name")
-    for letter in name:
-        if not ("a" <= letter <= "z" or "0" <= letter <= "9" or letter == "_"):
-            raise Unfit("an entry has no proper name")
     return name
 
 
-def _trouble(entry, usable, taken):
-    # What is wrong with the entry, empty when nothing is. `taken` gains its pins.
+def _is_proper(name):
+    # Of bytes: MicroPython keeps every single letter of a str for ever
+    if not 0 < len(name) <= _NAME_LONGEST or not _A <= name[0] <= _Z:
+        return False
+    return all(_A <= code <= _Z or _0 <= code <= _9 or code == _UNDERSCORE for code in name)
+
+
+def _trouble(entry, usable, before):
+    # What is wrong with the entry, empty when nothing is; `before` are those before it
     kind = entry.get("kind")
     if type(kind) is not str or not kinds.needs(kind):
         return "no such kind"
+    if not is_pin(entry.get("pin")):
+        return "it names no pin"
     for option, value in entry.items():
-        if _is_pin(value):
+        if is_pin(value):
             need = kinds.needs(kind) if option == "pin" else "gpio"
             if need not in usable.get(value, ""):
-                return "%s cannot be used for that" % value
-            if taken.get(value, kind) not in kinds.BUS_KINDS and value in taken:
-                return "%s is used twice" % value
-            if value in taken and kind not in kinds.BUS_KINDS:
-                return "%s is used twice" % value
-            taken[value] = kind
-    if not _is_pin(entry.get("pin")):
-        return "it names no pin"
+                return value + " cannot be used for that"
+            if pins_of(entry).count(value) > 1 or _is_taken(value, kind, before):
+                return value + " is used twice"
     return _trouble_of_options(entry, kind)
+
+
+def _is_taken(pin, kind, before):
+    # The lines of a bus may be shared, but only by what is made for it
+    for other in before:
+        if pin in pins_of(other):
+            return kind not in kinds.BUS_KINDS or other["kind"] not in kinds.BUS_KINDS
+    return False
 
 
 def _trouble_of_options(entry, kind):
@@ -115,10 +110,11 @@ def _trouble_of_options(entry, kind):
     safe = entry.get("safe", 0)
     if kind == kinds.OUTPUT and (type(safe) is not int or safe not in (0, 1)):
         return "safe is 0 or 1"
-    own = {kinds.OUTPUT: _OUTPUTS_OWN, kinds.INPUT: _INPUTS_OWN, kinds.ANALOG: ()}.get(kind)
-    for option in entry if own is not None else ():
-        if option not in _EVERYWHERE and option not in own:
-            return "unknown option " + option
+    own = _OWN.get(kind)
+    if own is not None:
+        for option in entry:
+            if option not in _EVERYWHERE and option not in own:
+                return "unknown option " + option
     return ""
 
 
@@ -133,10 +129,3 @@ def _require_needed(entries, board, names):
             sound = type(need) is list and len(need) == 2 and type(need[1]) is int
             if not sound or need[0] not in known or need[0] == entry["name"]:
                 raise Unfit(entry["name"] + ": needs is [[another pin, 0 or 1]]")
-
-
-def _is_pin(value):
-    # "PB12" is one, whether or not this board has it
-    if type(value) is not str or not 3 <= len(value) <= 4 or value[0] != "P":
-        return False
-    return "A" <= value[1] <= "K" and value[2:].isdigit()

@@ -12,7 +12,6 @@ from node import features
 from node.calls import Calls
 from node.configuration import Configuration
 from node.deadman import DeadMan
-from node.entries import Unfit
 from node.events import Events
 from node.identity import WATCHDOG, greeting, reset_cause
 from node.pins import Pins
@@ -20,6 +19,7 @@ from node.port import Port, open_stream
 from node.session import Session
 from node.store import Store
 from node.system import System
+from node.wiring import Unfit
 
 # How long the MCU may doze before the outputs are looked at again
 _PASS_MS = const(10)

@@ -25,7 +25,7 @@ class Output:
     # `floating` ones are left as inputs until they are first written, because something else may
     # be driving that wire. A device brings its own safe value and inverts by itself.
 
-    def __init__(self, pin, options, now_ms, safe=None):
+    def __init__(self, pin, options, now_ms, safe=None, needs=()):
         self.name = options.get("name", "")
         self._pin = pin
         self._inverted = 1 if safe is None and options.get("active_low", False) else 0
@@ -36,7 +36,7 @@ class Output:
         self.ends_ms = 0
         self.limits = Limits(options, now_ms)
         # What must be so while it is on: (reading, value, name), where reading() gives a value
-        self.needs = ()
+        self.needs = needs
         # A device that cannot be driven from an interrupt says so
         self._trips = getattr(pin, "TRIPS", True)
         if not options.get("floating", False):
@@ -74,11 +74,7 @@ class Output:
     def unmet(self):
         # The first thing it needs and does not have, None when it has all
         for need in self.needs:
-            try:
-                met = need[0]() == need[1]
-            except Exception:  # what cannot be read is not so
-                met = False
-            if not met:
+            if not _is_so(need):
                 return need
         return None
 
@@ -250,6 +246,13 @@ class Outputs:
                     fault = err
         if fault is not None:
             raise fault
+
+
+def _is_so(need):
+    try:
+        return need[0]() == need[1]
+    except Exception:  # what cannot be read is not so
+        return False
 
 
 def _must_end(output, now_ms):

@@ -5,10 +5,10 @@
 
 import machine
 from node import kinds
-from node.entries import Unfit, is_shadowed
 from node.outputs import Outputs
 from node.ring import Edges
 from node.slot import Slot
+from node.wiring import Unfit, is_shadowed
 
 _U16_FULL = 65535
 _CAN = {kinds.OUTPUT: ("in", "out"), kinds.INPUT: ("in",), kinds.ANALOG: ("adc",)}
@@ -79,7 +79,9 @@ class Pins:
         return edges
 
     def unwatch(self, index):
-        self._slots[index].input.irq(None)
+        slot = self.find(index)
+        if slot is not None and slot.input is not None:
+            slot.input.irq(None)
 
     def millivolts(self, index):
         return self._slots[index].analog.read_u16() * self._supply_mv // _U16_FULL

@@ -20,13 +20,13 @@ class Slot:
         self.input = None
         self.analog = None
         self.output = None
-        self.device = None
+        self.device = device and device(row)
         # The device's own methods by number
-        self.handlers = {}
-        if device is not None:
-            self._add_device(device(row), now_ms)
-        else:
+        self.handlers = self.device and self.device.handlers()
+        if self.device is None:
             self._add_pin(can, now_ms)
+        elif hasattr(self.device, "safe"):
+            self.output = Output(self.device, row, now_ms, self.device.safe)
 
     def _add_pin(self, can, now_ms):
         row = self.row
@@ -40,12 +40,6 @@ class Slot:
             self.output = Output(pin, row, now_ms)
         if "in" in can and (self.output is None or not self.output.is_driven):
             pin.init(machine.Pin.IN, _PULLS[row.get("pull", "")])
-
-    def _add_device(self, device, now_ms):
-        self.device = device
-        self.handlers = device.handlers()
-        if hasattr(device, "safe"):
-            self.output = Output(device, self.row, now_ms, device.safe)
 
     def read(self):
         # Its logical value as a whole number: 0 or 1, millivolts are not for here
