@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from agent.cli import board_call, board_info, board_list, surroundings
+from agent.cli import board_call, board_configure, board_info, board_list, surroundings
 from agent.clock import SystemClock
-from agent.errors import LinkLost
+from agent.errors import BadArguments, LinkLost
 from agent.health.status import read_status
 from agent.health.visit import visit
-from agent.link.base import Board, BoardState, BoardStatus
+from agent.link.base import BoardState, BoardStatus
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from agent.settings import Paths, Settings
@@ -22,31 +22,38 @@ from agent.settings import Paths, Settings
 def run(arguments: Namespace) -> int:
     settings, paths = surroundings.of(arguments)
     if arguments.action == "list":
-        return board_list.run(settings.board, as_json=arguments.json)
+        return board_list.run(settings.every_board(), as_json=arguments.json)
     return asyncio.run(_with_board(arguments, settings, paths))
 
 
 async def _with_board(arguments: Namespace, settings: Settings, paths: Paths) -> int:
-    chosen = _chosen(settings.board, arguments.port)
+    chosen = _chosen(settings, arguments)
     async with _ready_board(chosen, paths) as board:
         if arguments.action == "info":
             return board_info.run(board, as_json=arguments.json)
+        if arguments.action == "configure":
+            return await board_configure.run(board, is_agreed=arguments.yes)
         return await board_call.run(board, arguments)
 
 
-def _chosen(settings: BoardSettings, port: str | None) -> BoardSettings:
-    return msgspec.structs.replace(settings, port=port) if port else settings
+def _chosen(settings: Settings, arguments: Namespace) -> BoardSettings:
+    every = {board.name: board for board in settings.every_board()}
+    name = arguments.board or next(iter(every))
+    if name not in every:
+        raise BadArguments(f"there is no board {name}; there are {', '.join(every)}")
+    port = arguments.port
+    return msgspec.structs.replace(every[name], port=port) if port else every[name]
 
 
 @contextlib.asynccontextmanager
-async def _ready_board(settings: BoardSettings, paths: Paths) -> AsyncIterator[Board]:
+async def _ready_board(settings: BoardSettings, paths: Paths) -> AsyncIterator[SerialBoard]:
     """The board when it is ready.
 
     Raises:
         LinkLost: it is not, and why.
     """
     _refuse_if_taken(settings, paths)
-    board = SerialBoard(settings, paths.manifests, SystemClock())
+    board = SerialBoard(settings, paths.board_folder(settings), SystemClock())
     async with visit(board, _show_progress):
         status = board.status
         if status.state is not BoardState.READY:
@@ -57,11 +64,12 @@ async def _ready_board(settings: BoardSettings, paths: Paths) -> AsyncIterator[B
 def _refuse_if_taken(settings: BoardSettings, paths: Paths) -> None:
     """The running agent lets nobody else at its port: nothing to wait for."""
     agent = read_status(paths.status_file)
-    if agent is None or not agent.is_running or not agent.board.port:
+    if agent is None or not agent.is_running:
         return
-    if settings.port in {"", agent.board.port}:
+    ports = [board.port for board in agent.every_board if board.port]
+    if taken := [port for port in ports if settings.port in {"", port}]:
         raise LinkLost(
-            f"the running agent (pid {agent.pid}) uses the board at {agent.board.port}: "
+            f"the running agent (pid {agent.pid}) uses the board at {taken[0]}: "
             "ask it, or stop it first"
         )
 

@@ -4,6 +4,7 @@ from agent.cli import exits
 from agent.cli.output import say, say_json, say_table
 from agent.link.base import Board
 from agent.link.manifest import Field, Manifest, Method, Pin
+from agent.tools.board import limits_of
 
 
 def run(board: Board, *, as_json: bool) -> int:
@@ -34,18 +35,28 @@ def _taken(field: Field) -> str:
 def _rows(board: Board, manifest: Manifest) -> list[tuple[str, str]]:
     status = board.status
     rows = [("board", manifest.board), ("state", status.state.value), ("port", status.port)]
+    if status.trouble:
+        rows.append(("trouble", status.trouble))
     if (known := status.identity) is not None:
         rows += [
             ("firmware", f"{known.firmware} (build {known.build}, protocol {known.protocol})"),
             ("unique id", known.unique_id),
             ("last reset", f"{known.reset_cause}, boot {known.boot_count}"),
+            ("link", board.counters.in_words()),
         ]
     return rows
 
 
 def _row_of_pin(pin: Pin) -> tuple[str, ...]:
     also = f"also {', '.join(pin.aliases)}" if pin.aliases else ""
-    return (pin.name, pin.pin, " ".join(pin.can), also)
+    limits = ", ".join(f"{name} {_shown(limit)}" for name, limit in limits_of(pin).items())
+    return (pin.name, pin.pin, " ".join(pin.can), also, limits)
+
+
+def _shown(limit: object) -> str:
+    if isinstance(limit, dict):
+        return " and ".join(f"{name} is {value}" for name, value in limit.items())
+    return f"{limit}"
 
 
 def _as_json(board: Board, manifest: Manifest) -> dict[str, object]:
@@ -57,8 +68,16 @@ def _as_json(board: Board, manifest: Manifest) -> dict[str, object]:
         "firmware": identity.firmware if identity else "",
         "port": status.port,
         "unique_id": identity.unique_id if identity else "",
+        "trouble": status.trouble,
+        "link": board.counters.as_numbers(),
         "pins": [
-            {"name": pin.name, "pin": pin.pin, "aliases": pin.aliases, "can": pin.can}
+            {
+                "name": pin.name,
+                "pin": pin.pin,
+                "aliases": pin.aliases,
+                "can": pin.can,
+                **limits_of(pin),
+            }
             for pin in manifest.pins
         ],
         "methods": [

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent.cli import exits
@@ -10,24 +11,28 @@ from agent.health.ports import SerialDevice, serial_devices
 from agent.link.settings import BoardSettings
 
 
-def run(settings: BoardSettings, *, as_json: bool) -> int:
-    devices = _with_configured(serial_devices(), settings.port)
+def run(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
+    devices = serial_devices()
+    for board in boards:
+        devices = _with_configured(devices, board.port)
     if as_json:
         say_json(
             [
-                {**dataclasses.asdict(device), "configured": _is_at(device, settings.port)}
+                {**dataclasses.asdict(device), "configured": bool(_boards_at(device, boards))}
                 for device in devices
             ]
         )
     elif devices:
-        say_table([_row(device, settings.port) for device in devices])
+        say_table([_row(device, boards) for device in devices])
     else:
         say("no serial port was found: plug a board in, or start scripts/board-sim for a simulated")
     return exits.OK
 
 
-def _row(device: SerialDevice, configured: str) -> tuple[str, ...]:
-    mark = "configured" if _is_at(device, configured) else ""
+def _row(device: SerialDevice, boards: Sequence[BoardSettings]) -> tuple[str, ...]:
+    names = _boards_at(device, boards)
+    # One board needs no name to be told apart
+    mark = "configured" if names and len(boards) == 1 else " ".join(names)
     return (device.path, mark, device.usb_id, device.description, " ".join(device.names))
 
 
@@ -37,6 +42,10 @@ def _with_configured(devices: list[SerialDevice], port: str) -> list[SerialDevic
         return devices
     state = "not a USB device" if Path(port).exists() else "not there"
     return [SerialDevice(port, description=state), *devices]
+
+
+def _boards_at(device: SerialDevice, boards: Sequence[BoardSettings]) -> list[str]:
+    return [board.name for board in boards if _is_at(device, board.port)]
 
 
 def _is_at(device: SerialDevice, port: str) -> bool:

@@ -160,6 +160,16 @@ def _add_board(commands: _Commands) -> None:
     actions = board.add_subparsers(dest="action", metavar="action", required=True)
     _add(actions, "list", "List serial ports and what is known of each", json=True)
     _port(_add(actions, "info", "Show what the board is and can do", json=True))
+    configure = _add(
+        actions,
+        "configure",
+        "Give the board the pins and limits of the configuration",
+        examples="  barnacle board configure\n  barnacle board configure --yes\n",
+    )
+    _port(configure)
+    configure.add_argument(
+        "--yes", action="store_true", help="also where they are looser than what the board has"
+    )
     call = _add(
         actions,
         "call",
@@ -195,6 +205,9 @@ def _limit(command: argparse.ArgumentParser, default: int) -> None:
 
 def _port(command: argparse.ArgumentParser) -> None:
     command.add_argument("--port", help="serial port to use instead of the configured one")
+    command.add_argument(
+        "--board", type=_text, metavar="NAME", help="which one, where there are several"
+    )
 
 
 def _text(word: str) -> str:

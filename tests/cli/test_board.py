@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import board, exits
+from agent.cli import board, board_configure, exits
 from agent.cli.main import main
 from agent.clock import Clock
 from agent.health import visit
 from agent.health.status import BoardReport, Status, own_start_ticks, write_status
+from agent.link import frame as wire
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
 from tests.fakes.peer import TEMPERATURE, ScriptedBoard
@@ -98,3 +99,57 @@ def test_the_running_agent_that_has_the_port_is_named(
     write_status(tmp_path / "state" / "status.json", agent)
     assert main(["board", "info", "--port", silent_port]) == exits.FAILED
     assert f"the running agent (pid {os.getpid()}) uses the board" in capsys.readouterr().err
+
+
+class TestConfigure:
+    def write(self, folder: Path, max_on_s: int) -> list[str]:
+        file = folder / "b.toml"
+        file.write_text(f'[board.pins.valve]\npin = "PB9"\nmax_on_s = {max_on_s}\n')
+        return ["board", "configure", "--config", str(file)]
+
+    def test_what_is_tighter_is_done(
+        self, scripted: ScriptedBoard, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(self.write(tmp_path, 50)) == exits.OK
+        assert main(self.write(tmp_path, 5)) == exits.OK
+        assert b'"max_on_ms":5000' in scripted.configuration
+        assert "board has the configuration" in capsys.readouterr().out
+
+    def test_what_is_looser_needs_a_yes(
+        self,
+        scripted: ScriptedBoard,
+        tmp_path: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(board_configure, "READY_TIMEOUT_S", 5.0)
+        main(self.write(tmp_path, 5))
+        command = self.write(tmp_path, 50)
+        assert main(command) == exits.FAILED
+        assert "  valve may be on at most 50000 ms" in capsys.readouterr().out
+        assert main([*command, "--yes"]) == exits.OK
+        assert b'"max_on_ms":50000' in scripted.configuration
+
+    def test_a_refusal_is_told(
+        self, scripted: ScriptedBoard, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        scripted.overrides[wire.METHOD_CONFIG_COMMIT] = (wire.OUT_OF_RANGE, b"valve: no such pin")
+        assert main(self.write(tmp_path, 5)) == exits.FAILED
+        assert "valve: no such pin" in capsys.readouterr().out
+
+
+def test_one_of_several_boards_is_chosen_by_its_name(
+    scripted: ScriptedBoard, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "b.toml"
+    file.write_text('[boards.garden]\nport = "/dev/g"\n[boards.cellar]\nport = "/dev/c"\n')
+    command = ["board", "info", "--json", "--config", str(file)]
+    assert main([*command, "--board", "cellar"]) == exits.OK
+    assert json.loads(capsys.readouterr().out)["port"] == "/dev/c"
+    assert main(command) == exits.OK
+    said = json.loads(capsys.readouterr().out)
+    assert said["port"] == "/dev/g"
+    assert said["link"]["frames"] > 0
+    assert scripted.greetings == 2
+    assert main([*command, "--board", "attic"]) == exits.USAGE
+    assert "there are garden, cellar" in capsys.readouterr().err

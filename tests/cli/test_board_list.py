@@ -19,7 +19,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[SerialDevice]:
 
 @pytest.mark.usefixtures("found")
 def test_what_is_known_of_a_port_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    board_list.run(BoardSettings(port="/dev/ttyACM0"), as_json=False)
+    board_list.run([BoardSettings(port="/dev/ttyACM0")], as_json=False)
     said = capsys.readouterr().out
     assert said.split() == [
         *("/dev/ttyACM0", "configured", "0483:5740"),
@@ -29,7 +29,7 @@ def test_what_is_known_of_a_port_is_told(capsys: pytest.CaptureFixture[str]) -> 
 
 @pytest.mark.usefixtures("found")
 def test_a_configured_port_that_is_not_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    board_list.run(BoardSettings(port="/dev/none"), as_json=True)
+    board_list.run([BoardSettings(port="/dev/none")], as_json=True)
     first, second = json.loads(capsys.readouterr().out)
     assert (first["path"], first["configured"]) == ("/dev/none", True)
     assert first["description"] == "not there"
@@ -43,7 +43,7 @@ def test_a_link_to_a_port_is_that_port(
     device.touch()
     link.symlink_to(device)
     found[:] = [SerialDevice(str(device))]
-    board_list.run(BoardSettings(port=str(link)), as_json=True)
+    board_list.run([BoardSettings(port=str(link))], as_json=True)
     (only,) = json.loads(capsys.readouterr().out)
     assert only["configured"] is True
 
@@ -52,5 +52,14 @@ def test_no_port_is_told_with_what_to_do(
     found: list[SerialDevice], capsys: pytest.CaptureFixture[str]
 ) -> None:
     found.clear()
-    board_list.run(BoardSettings(), as_json=False)
+    board_list.run([BoardSettings()], as_json=False)
     assert "plug a board in" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("found")
+def test_of_several_boards_each_is_named_at_its_port(capsys: pytest.CaptureFixture[str]) -> None:
+    boards = [BoardSettings(port="/dev/ttyACM0"), BoardSettings(name="garden", port="/dev/none")]
+    board_list.run(boards, as_json=False)
+    garden, board = capsys.readouterr().out.splitlines()
+    assert garden.split()[:2] == ["/dev/none", "garden"]
+    assert board.split()[:2] == ["/dev/ttyACM0", "board"]
