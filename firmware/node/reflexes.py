@@ -142,8 +142,10 @@ class Reflexes:
     def _require_allowed(self, rule):
         output = self._find_output(rule)
         device = self._pins.find(rule.output).device
-        lowest, highest = (0, 1) if device is None else (device.lowest, device.highest)
-        if not lowest <= rule.value <= highest:
+        highest = 1 if device is None else getattr(device, "highest", None)
+        if highest is None:
+            raise Refusal(frame.BAD_PIN, "no rule can set that output")
+        if not 0 <= rule.value <= highest and rule.value != output.safe:
             raise Refusal(frame.OUT_OF_RANGE, "the output has no such value")
         if rule.value == output.safe:
             if rule.duration_ms:

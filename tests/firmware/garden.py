@@ -62,7 +62,7 @@ class Place:
 class DeviceFan:
     """An output with a range of its own."""
 
-    lowest, highest = 0, 1000
+    highest = 1000
 
 
 class Pins:

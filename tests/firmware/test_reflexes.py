@@ -245,6 +245,13 @@ def test_a_device_is_set_within_its_own_range(garden: Garden) -> None:
     assert garden.pins.pins[FAN].levels[-1] == 750
 
 
+def test_a_device_without_a_range_is_no_output_of_a_rule(garden: Garden) -> None:
+    place = garden.pins.places[FAN]
+    assert place is not None
+    place.device = object()
+    assert garden.code_of(PUT, 255, raw=rule(output=FAN)) == wire.BAD_PIN
+
+
 def test_the_table_is_full_at_sixteen(garden: Garden) -> None:
     assert [garden.put(rule()) for _ in range(wire.REFLEXES_MOST)] == list(range(16))
     assert garden.code_of(PUT, 255, raw=rule()) == wire.BUSY_CODE

@@ -23,6 +23,8 @@ _HZ_DEFAULT = const(1_000)
 
 class Pwm:
     OUT = machine.Pin.OUT
+    # What a rule of the board may set it to
+    highest = _FULL
 
     def __init__(self, entry):
         if not hasattr(machine, "PWM"):

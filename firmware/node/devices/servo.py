@@ -28,6 +28,8 @@ class Servo:
         if not hasattr(machine, "PWM"):
             raise ValueError("servo needs MicroPython 1.28 or newer")
         self._degrees = whole(entry, "degrees", 1, 360, 180)
+        # What a rule of the board may set it to
+        self.highest = self._degrees
         self._least_us = whole(entry, "least_us", _PULSE_LEAST_US, _PULSE_MOST_US, 500)
         most_us = whole(entry, "most_us", _PULSE_LEAST_US, _PULSE_MOST_US, 2_400)
         self._span_us = most_us - self._least_us
