@@ -31,6 +31,7 @@ The control is a Unix socket that takes one JSON object per line and answers wit
   {"bounce": {"button": 1}} (pressed as a contact is: back and forth before it stays)
   {"devices": {"bme280": {"absent": true}, "ds18b20": {"bad_checksum": true}}}
   {"get": true}             {"freeze_ms": 3000} (the firmware hangs)
+  {"spin_ms": 3000}         (the firmware is stuck in a loop that takes memory)
   {"cut_power_after": 7}    (in the middle of the eighth operation of its flash from now on; it
                             starts again)
 

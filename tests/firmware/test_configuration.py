@@ -144,7 +144,8 @@ def test_another_configuration_begins_with_every_output_safe(garden: Any) -> Non
     assert wire.call(GPIO_WRITE, PINS["pump"] + ON) == ON
 
 
-def test_the_board_says_that_it_will_not_listen_before_it_writes(wire: Wire) -> None:
+def test_the_board_says_that_it_will_not_listen_before_it_writes(garden: Any) -> None:
+    _board, wire = garden
     text, digest = packed([])
     upload(wire, text, digest)
     wire.send(codec.REQUEST, wire.request(codec.METHOD_CONFIG_COMMIT, digest), wire.sequence)
