@@ -8,7 +8,7 @@ from time import ticks_diff, ticks_ms, ticks_us
 import machine
 from micropython import const
 from node.calls import AT
-from node.devices.options import whole
+from node.devices.options import require_known, whole
 from node.uptime import Uptime
 
 COUNTER_READ = 22
@@ -23,6 +23,7 @@ _DEBOUNCE_MOST_US = const(200_000)
 
 class Counter:
     def __init__(self, entry):
+        require_known(entry, ("pull", "debounce_us"))
         self._count = 0
         # What the count was at the last reset: an interrupt may come between any two steps of the
         # loop, so that only the interrupt itself changes the count

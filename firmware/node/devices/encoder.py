@@ -5,7 +5,7 @@ import struct
 
 import machine
 from node.calls import AT
-from node.devices.options import pin_name
+from node.devices.options import pin_name, require_known
 
 ENCODER_READ = 24
 
@@ -19,6 +19,7 @@ _POSITION_HALF = 0x10000000
 
 class Encoder:
     def __init__(self, entry):
+        require_known(entry, ("pin_b", "pull"))
         pull = _PULLS[entry.get("pull", "up")]
         edges = machine.Pin.IRQ_RISING | machine.Pin.IRQ_FALLING
         self._a = machine.Pin(entry["pin"], machine.Pin.IN, pull)

@@ -12,7 +12,7 @@ from micropython import const
 from node.calls import AT, Refusal, need
 from node.devices import data
 from node.devices.data import require_unlocked
-from node.devices.options import pin_name, whole
+from node.devices.options import pin_name, require_known, whole
 
 I2C_SCAN = 28
 I2C_READ = 29
@@ -46,6 +46,7 @@ def open_bus(entry):
 
 class I2c:
     def __init__(self, entry):
+        require_known(entry, ("sda", "frequency"))
         self._bus = open_bus(entry)
         self._buffer = bytearray(_DATA_MOST_BYTES)
         self._found = bytearray(_ADDRESS_MOST)

@@ -9,7 +9,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.options import whole
+from node.devices.options import require_known, whole
 
 PIXELS_WRITE = 27
 
@@ -25,9 +25,11 @@ class Neopixel:
     TRIPS = False
 
     def __init__(self, entry):
+        require_known(entry, ("count", "brightest"), is_output=True)
         self._most = whole(entry, "count", 1, _PIXELS_MOST, 1)
         self._brightest = whole(entry, "brightest", 1, 255, 255)
-        self.safe = 0
+        # Dark, and nothing else
+        self.safe = whole(entry, "safe", 0, 0, 0)
         self._pin = machine.Pin(entry["pin"], machine.Pin.OUT, value=0)
         # In the order of the chain: green, red, blue
         self._shown = bytearray(self._most * _COLOURS)
@@ -43,6 +45,9 @@ class Neopixel:
             self._fill(0, self._most, 0, 0, 0)
         machine.bitstream(self._pin, 0, _TIMING, self._shown)
         return None
+
+    def close(self):
+        self._pin.init(machine.Pin.IN)
 
     def handlers(self):
         return {PIXELS_WRITE: self._write}

@@ -10,7 +10,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.options import whole
+from node.devices.options import require_known, whole
 
 PWM_WRITE = 20
 
@@ -27,6 +27,7 @@ class Pwm:
     highest = _FULL
 
     def __init__(self, entry):
+        require_known(entry, ("frequency",), is_output=True)
         if not hasattr(machine, "PWM"):
             raise ValueError("pwm needs MicroPython 1.28 or newer")
         self._hz = whole(entry, "frequency", _HZ_LEAST, _HZ_MOST, _HZ_DEFAULT)

@@ -10,7 +10,7 @@ import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal, need
-from node.devices.options import whole
+from node.devices.options import require_known, whole
 
 SERVO_WRITE = 21
 
@@ -25,6 +25,7 @@ class Servo:
     OUT = machine.Pin.OUT
 
     def __init__(self, entry):
+        require_known(entry, ("degrees", "least_us", "most_us"), is_output=True)
         if not hasattr(machine, "PWM"):
             raise ValueError("servo needs MicroPython 1.28 or newer")
         self._degrees = whole(entry, "degrees", 1, 360, 180)

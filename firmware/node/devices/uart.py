@@ -5,13 +5,14 @@
 
 import struct
 
+import board
 import frame
 import machine
 from micropython import const
 from node.calls import AT, Refusal
 from node.devices import data
 from node.devices.data import require_unlocked
-from node.devices.options import whole
+from node.devices.options import require_known, whole
 
 UART_WRITE = 32
 UART_READ = 33
@@ -28,8 +29,11 @@ _BITS_OF_A_BYTE = const(10)
 
 class Uart:
     def __init__(self, entry):
+        require_known(entry, ("uart", "baud"))
         baud = whole(entry, "baud", _BAUD_LEAST, _BAUD_MOST, 9_600)
         number = whole(entry, "uart", 1, _NUMBER_MOST, 1)
+        if board.LINK[0] == "uart" and board.LINK[1] == number:
+            raise ValueError("this UART is the link to the Pi")
         self._uart = machine.UART(number, baud, timeout=0, rxbuf=_BUFFER_BYTES)
         self._at_once = max(1, min(_BUFFER_BYTES, baud * _WRITE_MS // (1000 * _BITS_OF_A_BYTE)))
         self._received = bytearray(_BUFFER_BYTES)
