@@ -196,7 +196,7 @@ def _duration_ms(setting: Setting, value: int, for_s: float) -> int:
         if duration_ms:
             raise BadRule(f"{name} stays at its safe value by itself: leave for_s at 0")
         return 0
-    longest_ms = LONGEST_S * 1000
+    longest_ms = min(LONGEST_S * 1000, setting.pin.max_on_ms or math.inf)
     if not 1 <= duration_ms <= longest_ms:
         raise BadRule(f"{name} may be held by a reflex for at most {longest_ms / 1000:g} s")
     return duration_ms

@@ -122,6 +122,12 @@ def test_what_makes_no_sense_is_refused_with_the_remedy(
         pack_rule(GARDEN, changed(**fields))
 
 
+def test_the_longest_on_time_of_the_output_counts() -> None:
+    pins = tuple(msgspec.structs.replace(pin, max_on_ms=3000) for pin in GARDEN.pins)
+    with pytest.raises(BadRule, match="pump may be held by a reflex for at most 3 s"):
+        pack_rule(msgspec.structs.replace(GARDEN, pins=pins), WATERING)
+
+
 def test_other_spellings_become_the_names_of_the_board() -> None:
     rule = changed(output="PB0", value="ON", when=(Condition("Key", "equal", "On"),))
     proper = with_proper_names(GARDEN, rule)
