@@ -24,6 +24,7 @@ _CAN = {
     "output": ("out", "in"),
     "input": ("in",),
     "analog": ("adc",),
+    "counter": ("count",),
     "ds18b20": ("celsius",),
     "dht22": ("climate",),
     "bme280": ("climate",),

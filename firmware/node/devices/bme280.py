@@ -124,7 +124,7 @@ def relative_humidity(raw, t_fine, calibration):
     y = wet * dry
     y -= ((y >> 15) * (y >> 15) >> 7) * h1 >> 4
     # 1024ths of a percent, from 0 to 100 %
-    return (max(0, min(419430400, y)) >> 12) * 100 // 1024
+    return (max(0, min(419430400, y)) >> 12) * 100 + 512 >> 10
 
 
 def pressure(raw, t_fine, calibration):
