@@ -1,5 +1,6 @@
 import asyncio
 import json
+import struct
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,17 @@ async def test_calls_take_and_give_names_and_units(tmp_path: Path) -> None:
         assert await link.board.call("adc_read", {"pin": "a0"}) == {"value": 1.234}
         assert await link.board.call("mcu_temperature", {}) == {"value": 24.5}
         assert board.outputs == {0: 1}
+
+
+@in_virtual_time
+async def test_methods_of_the_link_itself_are_asked_in_bytes(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, _board):
+        status = await link.board.exchange(wire.METHOD_STATUS, b"")
+        assert len(status) == struct.calcsize(wire.STATUS_FORMAT)
+        link.ports.unplug()
+        await link.until(BoardState.CONNECTING)
+        with pytest.raises(LinkLost):
+            await link.board.exchange(wire.METHOD_STATUS, b"")
 
 
 @in_virtual_time
