@@ -6,6 +6,7 @@ import pytest
 
 from agent.errors import CallRefused, LinkLost
 from agent.link.base import Board, BoardState
+from agent.link.frame import METHOD_STATUS
 from agent.link.manifest import Manifest
 
 
@@ -63,4 +64,6 @@ async def _check_absence(board: Board) -> None:
     assert board.manifest is not None
     with pytest.raises(LinkLost):
         await board.call("mcu_temperature", {})
+    with pytest.raises(LinkLost):
+        await board.exchange(METHOD_STATUS, b"")
     await board.release()
