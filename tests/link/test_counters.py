@@ -39,3 +39,17 @@ def test_only_the_latest_are_kept() -> None:
 def test_every_session_has_its_own() -> None:
     Counters().round_trips.add(1.0)
     assert Counters().round_trips.percentile_ms(0.5) is None
+
+
+def test_a_line_is_told_in_numbers_and_in_words() -> None:
+    counters = Counters(frames_sent=10, frames_received=9, frames_resent=2, crc_errors=1)
+    assert counters.in_words() == "19 frames, 2 sent again, 1 damaged"
+    assert counters.as_numbers() == {
+        "frames": 19,
+        "retries": 2,
+        "crc_errors": 1,
+        "rtt_p50_ms": None,
+        "rtt_p99_ms": None,
+    }
+    counters.round_trips.add(0.0015)
+    assert counters.in_words().endswith(", round trip 1.5 ms (99 %: 1.5 ms)")

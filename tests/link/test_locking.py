@@ -8,7 +8,7 @@ from agent.link import frame as wire
 from agent.link import locking
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
-from agent.link.session import ESTOP_REPEATS
+from agent.link.session import ESTOP_REPEATS, Session
 from agent.link.settings import BoardSettings
 from tests.fakes.linked_board import linked, ready
 from tests.fakes.peer import ScriptedBoard
@@ -126,3 +126,23 @@ async def test_firmware_that_knows_no_locks_is_left_in_peace(tmp_path: Path) -> 
 def test_every_reason_has_its_words() -> None:
     reasons = (wire.REASON_ESTOP, wire.REASON_WATCHDOG, wire.REASON_FAULT)
     assert len({locking.words(reason) for reason in reasons}) == len(reasons)
+
+
+def test_before_the_greeting_and_after_the_end_there_is_nobody_to_stop() -> None:
+    session = Session(7, "/dev/x", 0.0)
+    session.stop()
+    assert session.take_output() == b""
+
+
+@in_virtual_time
+async def test_what_is_learned_of_a_board_that_is_gone_stays_unsaid(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        board.answer_delay_s = 0.1
+        unlocking = asyncio.create_task(link.board.unlock())
+        await asyncio.sleep(0.05)
+        link.ports.unplug()
+        assert "still locked" in await unlocking
+        await link.until(BoardState.ABSENT)
+        trouble = link.board.status.trouble
+        link.board._note(lock="late news")
+        assert link.board.status.trouble == trouble
