@@ -162,10 +162,30 @@ class Frame:
         return "Frame" + repr(self.fields())
 
 
+def _stuff(raw: bytearray, length: int, wire: bytearray) -> int:
+    # COBS between two delimiters. A byte at index i lands at i + 2; the byte before a run of
+    # non-zero bytes holds the way to the next zero.
+    wire[0] = 0
+    code_at = 1
+    for at in range(length):
+        byte = raw[at]
+        if byte:
+            wire[at + 2] = byte
+        else:
+            wire[code_at] = at + 2 - code_at
+            code_at = at + 2
+    wire[code_at] = length + 2 - code_at
+    wire[length + 2] = 0
+    return length + 3
+
+
 class Encoder:
     """Makes frames in one buffer of its own, `wire`, which the next frame overwrites."""
 
     __slots__ = ("_raw", "_view", "nonce", "wire")
+
+    # A board puts its own in this place
+    stuff = staticmethod(_stuff)
 
     def __init__(self, nonce: int = 0) -> None:
         self.nonce = nonce
@@ -199,7 +219,7 @@ class Encoder:
             self._view[HEADER_BYTES:end] = payload
         crc = binascii.crc32(self._view[:end], seed_of(kind, self.nonce))
         struct.pack_into("<I", raw, end, crc)
-        return _stuff(raw, end + CRC_BYTES, self.wire)
+        return self.stuff(raw, end + CRC_BYTES, self.wire)
 
 
 def encode(frame: Frame, nonce: int = 0) -> bytes:
@@ -348,20 +368,3 @@ class Decoder:
             return True
         # An emergency stop must never be harder to send than a command: it needs no session
         return bool(kind == ESTOP and binascii.crc32(self._view[:end], 0) == said)
-
-
-def _stuff(raw: bytearray, length: int, wire: bytearray) -> int:
-    # COBS between two delimiters. A byte at index i lands at i + 2; the byte before a run of
-    # non-zero bytes holds the way to the next zero.
-    wire[0] = 0
-    code_at = 1
-    for at in range(length):
-        byte = raw[at]
-        if byte:
-            wire[at + 2] = byte
-        else:
-            wire[code_at] = at + 2 - code_at
-            code_at = at + 2
-    wire[code_at] = length + 2 - code_at
-    wire[length + 2] = 0
-    return length + 3

@@ -7,6 +7,7 @@ from time import ticks_diff, ticks_ms
 
 import frame
 from micropython import const
+from node import codec
 from node.events import EVENT_BYTES, FRAMES
 from node.replies import Replies
 from node.sender import Sender
@@ -30,8 +31,8 @@ class Session:
         self._events = events
         self._greeting = greeting
         self._credit = window_bytes // frame.CREDIT_UNIT_BYTES
-        self._encoder = frame.Encoder()
-        self._decoder = frame.Decoder()
+        self._encoder = codec.Encoder()
+        self._decoder = codec.Decoder()
         self._replies = Replies()
         self._sender = Sender()
         self._expected = 0

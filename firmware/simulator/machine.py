@@ -150,6 +150,7 @@ def unique_id():
 
 
 def idle():
-    wires.wait(world.until_next_step_ms())
-    world.play()
-    world.listen()
+    # The world moves on in every pass anyway: what the Pi says does not wait for it
+    if not wires.wait(world.until_next_step_ms()):
+        world.play()
+        world.listen()

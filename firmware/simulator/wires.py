@@ -30,7 +30,9 @@ def pty_has_bytes():
 
 
 def wait(limit_ms):
-    _both_poll.poll(max(0, min(_WAIT_MS, limit_ms)))
+    # Whether it was the Pi that ended it
+    ready = _both_poll.ipoll(max(0, min(_WAIT_MS, limit_ms)))
+    return any(stream is PTY for stream, _ in ready)
 
 
 def control_bytes():
