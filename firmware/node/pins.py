@@ -69,7 +69,7 @@ class Pins:
         # Every edge goes into the ring; None where the pin has no interrupt that is free, since
         # pins of the same number share one
         pin = self._slots[index].input if self.can_read(index) else None
-        if not hasattr(pin, "irq"):
+        if pin is None or not hasattr(pin, "irq"):
             return None
         edges = Edges(ring, index, pin)
         try:

@@ -12,6 +12,7 @@ import time
 import board
 import things
 import wires
+from quantity import Quantity
 
 SUPPLY_V = board.SUPPLY_MV / 1000
 _PULLED_OUT = 3
@@ -32,22 +33,6 @@ _COMMON = {
     "pressure": 1013.25,
     "water_temperature": 18.25,
 }
-
-
-class Quantity:
-    # A value that drifts with time between two bounds.
-
-    def __init__(self, value, drift_per_s=0.0, lowest=-1e9, highest=1e9):
-        self._start = value
-        self._drift_per_s = drift_per_s
-        self._lowest = lowest
-        self._highest = highest
-        self._since_ms = time.ticks_ms()
-
-    def now(self):
-        passed_s = time.ticks_diff(time.ticks_ms(), self._since_ms) / 1000
-        value = self._start + self._drift_per_s * passed_s
-        return max(self._lowest, min(self._highest, value))
 
 
 class _World:
