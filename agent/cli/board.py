@@ -8,7 +8,14 @@ from collections.abc import AsyncIterator
 
 import msgspec
 
-from agent.cli import board_call, board_configure, board_info, board_list, surroundings
+from agent.cli import (
+    board_call,
+    board_configure,
+    board_info,
+    board_list,
+    board_update,
+    surroundings,
+)
 from agent.clock import SystemClock
 from agent.errors import BadArguments, LinkLost
 from agent.health.status import read_status
@@ -33,6 +40,8 @@ async def _with_board(arguments: Namespace, settings: Settings, paths: Paths) ->
             return board_info.run(board, as_json=arguments.json)
         if arguments.action == "configure":
             return await board_configure.run(board, is_agreed=arguments.yes)
+        if arguments.action == "update":
+            return await board_update.run(board, arguments)
         return await board_call.run(board, arguments)
 
 

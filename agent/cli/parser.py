@@ -155,7 +155,7 @@ def _add_board(commands: _Commands) -> None:
         "See the boards and use one by hand",
         examples="  barnacle board list\n  barnacle board info\n"
         "  barnacle board call gpio_write pin=led value=on\n"
-        "  barnacle board call mcu_temperature --json\n",
+        "  barnacle board call mcu_temperature --json\n  barnacle board update\n",
     )
     actions = board.add_subparsers(dest="action", metavar="action", required=True)
     _add(actions, "list", "List serial ports and what is known of each", json=True)
@@ -170,6 +170,7 @@ def _add_board(commands: _Commands) -> None:
     configure.add_argument(
         "--yes", action="store_true", help="also where they are looser than what the board has"
     )
+    _add_board_update(actions)
     call = _add(
         actions,
         "call",
@@ -189,6 +190,18 @@ def _add_board(commands: _Commands) -> None:
         metavar="SECONDS",
         help="keep outputs on for so long, by renewing their lease",
     )
+
+
+def _add_board_update(actions: _Commands) -> None:
+    update = _add(
+        actions,
+        "update",
+        "Put the firmware that came with this agent onto the board",
+        examples="  barnacle board update\n  barnacle board update --port /dev/ttyACM0\n",
+    )
+    _port(update)
+    update.add_argument("--force", action="store_true", help="even when it runs there already")
+    update.add_argument("--image", metavar="FILE", help="this image instead of the one carried")
 
 
 def _person(command: argparse.ArgumentParser) -> None:

@@ -334,6 +334,8 @@ class Session:
     def _heard(self, now_s: float) -> None:
         self._unanswered = 0
         self._probe_at_s = now_s + PING_INTERVAL_S
+        # Whoever speaks is done with what kept it from listening
+        self._busy_until_s = min(self._busy_until_s, now_s)
 
     def _resend(self, frames: list[Outgoing]) -> None:
         for frame in frames:

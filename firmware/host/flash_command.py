@@ -6,10 +6,11 @@ import time
 
 from serial.tools import list_ports
 
+from agent.link.image import CARRIED, SUFFIX
 from firmware.host import flash, prompt
 from firmware.host.bundle import BundledFile, board_file, board_names, build_number, bundle
 from firmware.host.compiler import CompileFailed
-from firmware.host.image import installed
+from firmware.host.image import image, installed
 from firmware.host.wire import Silence, Wire
 
 EPILOG = """
@@ -35,6 +36,8 @@ START_LIMIT_S = 10.0
 
 def main() -> int:
     given = _arguments()
+    if given.images:
+        return _make_images()
     if given.board is None or (given.port is None and not given.dry_run):
         _say_what_is_here()
         return 2 if given.board or given.port else 0
@@ -60,6 +63,9 @@ def _arguments() -> argparse.Namespace:
     real = [name for name in board_names() if name != "simulated"]
     parser.add_argument("--board", choices=real, help="which board it is")
     parser.add_argument("--port", metavar="PORT", help="where it is, such as /dev/ttyACM0")
+    parser.add_argument(
+        "--images", action="store_true", help="make the images for `barnacle board update`, and end"
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would be copied, and end")
     return parser.parse_args()
 
@@ -88,6 +94,16 @@ def _greeted(port: str) -> tuple[str, int]:
             if time.monotonic() > until_s:
                 raise Silence("the files are there, but the firmware does not answer") from err
             time.sleep(0.2)
+
+
+def _make_images() -> int:
+    """One image for every board, where the agent looks for them."""
+    CARRIED.mkdir(exist_ok=True)
+    for name in board_names():
+        content = image(name)
+        (CARRIED / f"{name}{SUFFIX}").write_bytes(content)
+        _say(f"{len(content):6}  {CARRIED / name}{SUFFIX}")
+    return 0
 
 
 def _say_what_is_here() -> None:

@@ -344,6 +344,16 @@ def test_while_the_board_is_busy_nothing_is_sent_and_nothing_is_given_up() -> No
     assert session.state is SessionState.OPEN
 
 
+def test_a_board_that_speaks_is_busy_no_more() -> None:
+    session = opened()
+    tell(session, Frame(wire.BUSY, payload=struct.pack("<H", 4000)), now_s=0.1)
+    ask(session, 1, now_s=0.2)
+    assert said(session) == []
+    tell(session, Frame(wire.ACK), now_s=0.3)
+    session.tick(0.3)
+    assert kinds(session) == [wire.REQUEST]
+
+
 def test_a_board_that_is_busy_for_ever_is_not_believed() -> None:
     session = opened()
     tell(session, Frame(wire.BUSY, payload=struct.pack("<H", 65_535)))

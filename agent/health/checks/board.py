@@ -10,6 +10,7 @@ from agent.health.status import BoardReport, read_status
 from agent.health.visit import visit
 from agent.link.base import BoardState, BoardStatus
 from agent.link.board import SerialBoard
+from agent.link.image import offer
 
 _BY_GRAVITY = (Level.OK, Level.WARNING, Level.FAILED)
 
@@ -34,7 +35,8 @@ async def _visited(patient: Patient, board: SerialBoard) -> Finding:
         found = board.status
     if found.state is BoardState.READY:
         said = f"{_shown(found)} answers at {found.port}"
-        return Finding.warning(f"{said}: {found.trouble}") if found.trouble else Finding.ok(said)
+        trouble = found.trouble or (offer(found.identity) if found.identity else "")
+        return Finding.warning(f"{said}: {trouble}") if trouble else Finding.ok(said)
     if found.state is BoardState.ABSENT:
         return await _absent(patient, found)
     return Finding.failed(f"the board at {found.port} does not answer: {found.trouble}")

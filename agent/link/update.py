@@ -1,0 +1,162 @@
+"""Putting new firmware onto a board over its link, and making sure that it works there.
+
+Promises: a transfer that is cut goes on where it was; the new version is confirmed only after it
+has answered this agent, otherwise the board goes back by itself.
+"""
+
+import struct
+from collections.abc import Callable
+
+from agent.clock import Clock
+from agent.errors import BarnacleError, CallRefused, LinkError
+from agent.link.base import Board, BoardState
+from agent.link.frame import METHOD_UPDATE
+from agent.link.image import Image
+
+# As much as fits into a frame with everything around it
+CHUNK_BYTES = 200
+# Erasing a page of flash takes up to a second, and there are a few
+POLL_S = 0.2
+BUSY_LIMIT_S = 60.0
+# A cut cable: long enough to plug it in again
+AWAY_LIMIT_S = 60.0
+# Three strikes of 10 s each, and the starts between them
+TRIAL_LIMIT_S = 60.0
+
+_STATE, _BEGIN, _WRITE, _FINISH, _CONFIRM = range(5)
+_STATE_FORMAT = "<BBBI"
+_OFFSET_FORMAT = "<I"
+
+OnProgress = Callable[[int, int], None]
+
+
+class UpdateFailed(BarnacleError):
+    """The board runs what it ran before; the text says why, and what to do."""
+
+
+class Updater:
+    """One update of one board, which must be ready and stay supervised by its `run`."""
+
+    def __init__(self, board: Board, image: Image, clock: Clock, on_progress: OnProgress) -> None:
+        self._board = board
+        self._image = image
+        self._clock = clock
+        self._on_progress = on_progress
+        # The build alone does not tell the new one from the old: it may be put there once more
+        self._boot_count = -1
+
+    async def run(self) -> str:
+        """Send, try and confirm; the sentence that says what runs now.
+
+        Raises:
+            UpdateFailed: and nothing has changed.
+        """
+        try:
+            await self._require_fitting()
+            await self._transfer()
+            await self._finish()
+        except CallRefused as err:
+            raise UpdateFailed(f"the board refuses: {err}") from err
+        except LinkError as err:
+            raise UpdateFailed(f"the board is not there any more: {err}") from err
+        await self._confirm()
+        return f"{self._image.about.board} runs firmware {self._image.shown}"
+
+    async def _require_fitting(self) -> None:
+        identity = self._board.status.identity
+        if identity is None or identity.board != self._image.about.board:
+            raise UpdateFailed(f"that firmware is for {self._image.about.board}")
+        flash_class, _running, on_trial, room = _unpacked(_STATE_FORMAT, await self._ask(_STATE))
+        if flash_class == 0:
+            raise UpdateFailed("its flash cannot keep two versions: use scripts/flash")
+        if len(self._image.content) > room:
+            raise UpdateFailed(
+                f"it has room for {room} bytes beside what runs, and {len(self._image.content)} "
+                "are needed: use scripts/flash"
+            )
+        if on_trial:
+            raise UpdateFailed("what runs there is on trial itself: wait a minute")
+
+    async def _transfer(self) -> None:
+        """Every byte, over as many sessions as it takes."""
+        while True:
+            try:
+                offset = await self._begin()
+                while offset < len(self._image.content):
+                    offset = await self._write(offset)
+            except CallRefused:
+                raise
+            except LinkError:
+                await self._until_ready(AWAY_LIMIT_S)
+            else:
+                return
+
+    async def _begin(self) -> int:
+        size = struct.pack(_OFFSET_FORMAT, len(self._image.content))
+        until_s = self._clock.monotonic_s() + BUSY_LIMIT_S
+        while True:
+            try:
+                answer = await self._ask(_BEGIN, size + self._image.digest)
+            except CallRefused as err:
+                if err.code != "busy" or self._clock.monotonic_s() > until_s:
+                    raise
+                await self._clock.sleep(POLL_S)
+            else:
+                return _unpacked(_OFFSET_FORMAT, answer)[0]
+
+    async def _write(self, offset: int) -> int:
+        piece = self._image.content[offset : offset + CHUNK_BYTES]
+        answer = await self._ask(_WRITE, struct.pack(_OFFSET_FORMAT, offset) + piece)
+        self._on_progress(offset + len(piece), len(self._image.content))
+        return _unpacked(_OFFSET_FORMAT, answer)[0]
+
+    async def _finish(self) -> None:
+        identity = self._board.status.identity
+        self._boot_count = -1 if identity is None else identity.boot_count
+        try:
+            await self._ask(_FINISH)
+        except CallRefused:
+            raise
+        except LinkError:
+            # The answer was lost, or the board was quick: what comes back will show it
+            return
+
+    async def _confirm(self) -> None:
+        """Wait for the new version and accept it."""
+        until_s = self._clock.monotonic_s() + TRIAL_LIMIT_S
+        while self._clock.monotonic_s() < until_s:
+            if self._is_tried():
+                try:
+                    await self._ask(_CONFIRM)
+                except CallRefused as err:
+                    raise UpdateFailed(f"it failed its own test and goes back: {err}") from err
+                except LinkError:
+                    pass  # asked again when it is there again
+                else:
+                    return
+            await self._clock.sleep(POLL_S)
+        raise UpdateFailed("the new version did not answer; the board goes back to the old one")
+
+    def _is_tried(self) -> bool:
+        identity = self._board.status.identity
+        if identity is None or identity.boot_count == self._boot_count:
+            return False
+        return identity.build == self._image.about.build
+
+    async def _until_ready(self, limit_s: float) -> None:
+        until_s = self._clock.monotonic_s() + limit_s
+        while self._clock.monotonic_s() < until_s:
+            if self._board.status.state is BoardState.READY:
+                return
+            await self._clock.sleep(POLL_S)
+        raise UpdateFailed(f"the board went away: {self._board.status.trouble}; start over")
+
+    async def _ask(self, action: int, arguments: bytes = b"") -> bytes:
+        return await self._board.exchange(METHOD_UPDATE, bytes([action]) + arguments)
+
+
+def _unpacked(layout: str, answer: bytes) -> tuple[int, ...]:
+    try:
+        return struct.unpack_from(layout, answer)
+    except struct.error as err:
+        raise UpdateFailed("the board's answer makes no sense") from err

@@ -1,0 +1,66 @@
+"""`barnacle board update` against the real firmware in the real interpreter."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from firmware.host import image as images
+from firmware.host.bundle import BundledFile, bundle
+from tests.fakes.board_sim import ROOT, BoardSim, unavailable_reason
+
+# Two seconds on an idle machine
+UPDATE_LIMIT_S = 50.0
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Iterator[BoardSim]:
+    if reason := unavailable_reason():
+        pytest.skip(reason)
+    with BoardSim(tmp_path) as started:
+        yield started
+
+
+def barnacle(board: BoardSim, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command as a person types it."""
+    command = [sys.executable, "-m", "agent.cli.main", "board", words[0], "--port", str(board.port)]
+    return subprocess.run(
+        [*command, *words[1:]],
+        cwd=ROOT,
+        env={**os.environ, "BARNACLE_STATE_DIR": str(board.port.parent / "state")},
+        capture_output=True,
+        text=True,
+        timeout=UPDATE_LIMIT_S,
+        check=False,
+    )
+
+
+def image_of_another_build(folder: Path) -> Path:
+    files = [file for file in bundle("simulated") if file.target not in images.OUTSIDE]
+    description = files.pop()
+    text = description.content.replace(b"BUILD = ", b"BUILD = 77 or ")
+    about = BundledFile("about.json", b'{"board":"simulated","build":77,"version":[9,0,0]}')
+    content = images.joined([about, *files, BundledFile("description.py", text)])
+    (folder / "new.fw").write_bytes(content)
+    return folder / "new.fw"
+
+
+@pytest.mark.timeout(60)
+def test_the_new_version_runs_and_stays(board: BoardSim, tmp_path: Path) -> None:
+    new = image_of_another_build(tmp_path)
+    done = barnacle(board, "update", "--image", str(new))
+    assert done.stdout == "simulated runs firmware 9.0.0 (build 77)\n", done.stderr
+    assert "build 77," in barnacle(board, "info").stdout
+    again = barnacle(board, "update", "--image", str(new))
+    assert again.stdout == "simulated already runs firmware 9.0.0 (build 77)\n"
+
+
+def test_a_file_that_is_no_image_is_one_sentence(board: BoardSim, tmp_path: Path) -> None:
+    (tmp_path / "new.fw").write_bytes(b"rubbish")
+    done = barnacle(board, "update", "--image", str(tmp_path / "new.fw"))
+    assert done.returncode == 1
+    assert done.stderr.endswith("new.fw is no firmware image\n")
+    assert "Traceback" not in done.stderr

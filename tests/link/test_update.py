@@ -1,0 +1,106 @@
+from collections.abc import Iterator
+
+import pytest
+
+from agent.link.image import About, Image
+from agent.link.update import UpdateFailed, Updater
+from tests.fakes.flash import NativeFlash
+from tests.fakes.updatable_board import UpdatableBoard
+from tests.fakes.virtual_time import LoopClock, in_virtual_time
+from tests.firmware.update_on_cpython import BOARD, Board, board_with, image
+
+NEW = Image(About(BOARD, 2, (0, 2, 0)), image(2))
+
+
+@pytest.fixture
+def hardware() -> Iterator[Board]:
+    with board_with(NativeFlash()) as made:
+        yield made
+
+
+async def updated(board: UpdatableBoard, content: Image = NEW) -> tuple[str, list[int]]:
+    sent: list[int] = []
+    said = await Updater(board, content, LoopClock(), lambda at, _total: sent.append(at)).run()
+    return said, sent
+
+
+@in_virtual_time
+async def test_the_new_version_is_sent_tried_and_confirmed(hardware: Board) -> None:
+    said, sent = await updated(UpdatableBoard(hardware))
+    assert said == "garden runs firmware 0.2.0 (build 2)"
+    assert sent == sorted(sent)
+    assert sent[-1] == len(NEW.content)
+    assert (hardware.power_on(), hardware.slots.trial, hardware.build()) == (1, False, 2)
+
+
+@in_virtual_time
+async def test_a_transfer_that_is_cut_goes_on(hardware: Board) -> None:
+    board = UpdatableBoard(hardware, lose=(7, 9, 14))
+    _said, sent = await updated(board)
+    assert hardware.build() == 2
+    assert len(sent) < 2 * len(NEW.content) / 200
+
+
+@in_virtual_time
+async def test_the_same_build_can_be_put_there_once_more(hardware: Board) -> None:
+    again = Image(About(BOARD, 1), image(1))
+    await updated(UpdatableBoard(hardware), again)
+    assert (hardware.power_on(), hardware.slots.trial, hardware.build()) == (1, False, 1)
+
+
+@in_virtual_time
+async def test_firmware_for_another_board_is_not_sent(hardware: Board) -> None:
+    board = UpdatableBoard(hardware)
+    with pytest.raises(UpdateFailed, match="for kitchen"):
+        await updated(board, Image(About("kitchen", 2), NEW.content))
+    assert board.exchanges == []
+
+
+@in_virtual_time
+async def test_what_does_not_fit_is_not_begun(hardware: Board) -> None:
+    board = UpdatableBoard(hardware)
+    with pytest.raises(UpdateFailed, match=r"room for 7936 bytes .* scripts/flash"):
+        await updated(board, Image(About(BOARD, 2), bytes(20_000)))
+    assert len(board.exchanges) == 1
+
+
+@in_virtual_time
+async def test_a_board_that_cannot_says_so(hardware: Board) -> None:
+    hardware.store.CLASS = 0
+    hardware.boot()
+    with pytest.raises(UpdateFailed, match="cannot keep two versions"):
+        await updated(UpdatableBoard(hardware))
+
+
+@in_virtual_time
+async def test_an_output_that_is_on_refuses_it(hardware: Board) -> None:
+    hardware.outputs.leased = 1
+    with pytest.raises(UpdateFailed, match="an output is on"):
+        await updated(UpdatableBoard(hardware))
+
+
+@in_virtual_time
+async def test_a_version_that_never_answers_is_told_as_such(hardware: Board) -> None:
+    class Mute(UpdatableBoard):
+        def restart(self) -> None:
+            self.is_away = True
+
+    with pytest.raises(UpdateFailed, match="goes back to the old one"):
+        await updated(Mute(hardware))
+
+
+@in_virtual_time
+async def test_a_version_that_fails_its_own_test_is_told_as_such(hardware: Board) -> None:
+    hardware.slots.gc.mem_free = lambda: 100
+    with pytest.raises(UpdateFailed, match="too little memory"):
+        await updated(UpdatableBoard(hardware))
+
+
+@in_virtual_time
+async def test_a_board_that_stays_away_ends_it(hardware: Board) -> None:
+    class Gone(UpdatableBoard):
+        def _come_back(self) -> None:
+            pass
+
+    with pytest.raises(UpdateFailed, match="went away"):
+        await updated(Gone(hardware, lose=(5,)))
