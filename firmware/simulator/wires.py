@@ -26,13 +26,14 @@ _both_poll.register(_control, select.POLLIN)
 
 
 def pty_has_bytes():
-    return bool(_pty_poll.poll(0))
+    # A terminal that is gone has none, and whoever listens next finds that out
+    return any(event & select.POLLIN for _, event in _pty_poll.ipoll(0))
 
 
 def wait(limit_ms):
-    # Whether it was the Pi that ended it
+    # Whether it was the Pi that ended it; a terminal that is gone is nobody
     ready = _both_poll.ipoll(max(0, min(_WAIT_MS, limit_ms)))
-    return any(stream is PTY for stream, _ in ready)
+    return any(stream is PTY and event == select.POLLIN for stream, event in ready)
 
 
 def control_bytes():
