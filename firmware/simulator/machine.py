@@ -15,6 +15,7 @@ from peripherals import (  # noqa: F401  - of this module for the firmware
     bitstream,
     time_pulse_us,
 )
+from quantity import SUPPLY_V
 
 PWRON_RESET = 1
 HARD_RESET = 2
@@ -86,7 +87,7 @@ class ADC:
 
     def read_u16(self):
         volts = world.analog(self._name)
-        return max(0, min(_U16_FULL, round(volts / world.SUPPLY_V * _U16_FULL)))
+        return max(0, min(_U16_FULL, round(volts / SUPPLY_V * _U16_FULL)))
 
 
 class WDT:

@@ -12,9 +12,8 @@ import time
 import board
 import things
 import wires
-from quantity import Quantity
+from quantity import ORDINARY, Quantity
 
-SUPPLY_V = board.SUPPLY_MV / 1000
 _PULLED_OUT = 3
 # More than any firmware has described
 _METHODS = 48
@@ -24,15 +23,6 @@ _BOUNCES = 6
 _FAR_MS = 1_000
 _BY_PIN = {row["pin"]: row for row in board.PINS}
 _BY_NAME = {row["name"]: row for row in board.PINS}
-# What is measured without anybody having said how it is
-_COMMON = {
-    "temperature": 25.0,
-    "supply": SUPPLY_V,
-    "air_temperature": 21.5,
-    "humidity": 45.0,
-    "pressure": 1013.25,
-    "water_temperature": 18.25,
-}
 
 
 class _World:
@@ -138,7 +128,7 @@ def record_pin(pin, level):
 
 def quantity(name):
     found = _world.quantities.get(name)
-    return found.now() if found else _COMMON.get(name, 0.0)
+    return found.now() if found else ORDINARY.get(name, 0.0)
 
 
 def is_on(name):
@@ -318,7 +308,7 @@ def _note_active(pin, is_active):
 
 
 def _is_known(name):
-    if name in _BY_NAME or name in _COMMON or name in things.quantities():
+    if name in _BY_NAME or name in ORDINARY or name in things.quantities():
         return True
     return len(name) in (3, 4) and name[0] == "p" and name[2:].isdigit()
 

@@ -10,8 +10,25 @@ from typing import Any, TypeVar
 from agent.link import frame as codec
 from firmware.host.bundle import board_file
 from firmware.host.wire import Refused, Wire
+from tests.fakes.board_sim import BoardSim
 
 T = TypeVar("T")
+PWM_WRITE = 20
+SERVO_WRITE = 21
+COUNTER_READ = 22
+COUNTER_RESET = 23
+ENCODER_READ = 24
+CELSIUS_READ = 25
+CLIMATE_READ = 26
+PIXELS_WRITE = 27
+I2C_SCAN = 28
+I2C_READ = 29
+I2C_WRITE = 30
+SPI_TRANSFER = 31
+UART_WRITE = 32
+UART_READ = 33
+SUPPLY_READ = 34
+RELEASED = -1
 CHUNK_BYTES = 200
 # The slowest sensor, several times
 MEASURE_LIMIT_S = 10.0
@@ -82,3 +99,11 @@ def until(wire: Wire, look: Callable[[], T], wanted: T) -> T:
     while (seen := look()) != wanted and time.monotonic() < until_s:
         wire.rest(0.05)
     return seen
+
+
+def events(board: BoardSim, kind: str, name: str) -> list[dict[str, object]]:
+    return [one for one in board.record() if one["event"] == kind and one["name"] == name]
+
+
+def change(board: BoardSim, name: str, **changes: object) -> None:
+    assert board.order({"devices": {name: changes}}) == {"ok": True}

@@ -8,6 +8,7 @@ import pytest
 
 from firmware.host.wire import Wire
 from tests.fakes.board_sim import BoardSim, unavailable_reason
+from tests.firmware.bench import configure
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +33,24 @@ def own_board(tmp_path: Path) -> Iterator[BoardSim]:
     """A board of the test's own, for what would disturb others."""
     with simulated(tmp_path) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def bench_board(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BoardSim]:
+    """A board with one device of every kind."""
+    with simulated(tmp_path_factory.mktemp("bench")) as started:
+        with Wire(str(started.port)) as wire:
+            wire.greet()
+            configure(wire)
+        yield started
+
+
+@pytest.fixture
+def bench(bench_board: BoardSim) -> Iterator[Wire]:
+    """A fresh session with it."""
+    with Wire(str(bench_board.port)) as wire:
+        wire.greet()
+        yield wire
 
 
 def simulated(
