@@ -3,4 +3,5 @@
 # boot.py and main.py stay in the file system, and so do board.py and description.py, which differ
 # from board to board.
 package("node")  # noqa: F821  - freezing defines package and module
+module("slots.py")  # noqa: F821  - as above
 module("frame.py", base_path="../agent/link")  # noqa: F821  - as above
