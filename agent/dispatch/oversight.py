@@ -62,7 +62,7 @@ class Oversight:
             was_set = self._stop.is_set
             self._stop.look()
             if was_set and not self._stop.is_set:
-                _log.warning("cleared from outside: %s", " ".join(await self._unlock()))
+                _log.info("cleared from outside: %s", " ".join(await self._unlock()))
 
     def _how_it_stands(self) -> str:
         if not self._stop.is_set:

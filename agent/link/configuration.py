@@ -111,8 +111,12 @@ def overlaid(
         aliases = pins[entry.name].aliases if entry.name in pins else ()
         # What a board calls by no proper name, or has too many of, cannot be asked for
         with contextlib.suppress(ValueError):
-            added.append(_pin_of(index, entry, (*aliases, *known.get(entry.name, ()))))
+            added.append(_pin_of(index, entry, _merged(aliases, known.get(entry.name, ()))))
     return msgspec.structs.replace(manifest, pins=(*own, *added))
+
+
+def _merged(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*words, *more)))
 
 
 def _pin_of(index: int, entry: Entry, aliases: tuple[str, ...]) -> Pin:

@@ -35,6 +35,7 @@ class EmergencyStop:
         self.reason = read_reason(folder) or ""
         # What is not on disk must not be taken for cleared because no file is there
         self._is_recorded = bool(self.reason)
+        self._is_clearing = False
 
     @property
     def is_set(self) -> bool:
@@ -64,11 +65,19 @@ class EmergencyStop:
         Raises:
             StorageFull: the file cannot be removed; the stop stays.
         """
-        await asyncio.to_thread(remove, self._path.parent)
+        # That the file goes is our doing now, not news from another process
+        self._is_clearing = True
+        try:
+            await asyncio.to_thread(remove, self._path.parent)
+        finally:
+            self._is_clearing = False
+        self._is_recorded = False
         self._set("")
 
     def look(self) -> None:
         """Take over what the file says."""
+        if self._is_clearing:
+            return
         if self._path.exists():
             self._is_recorded = True
             if not self.is_set:
@@ -82,7 +91,7 @@ class EmergencyStop:
         if self.is_set:
             _log.warning("EMERGENCY STOP: %s", self.reason)
         elif was_set:
-            _log.warning("the emergency stop was cleared")
+            _log.info("the emergency stop was cleared")
         else:
             return
         for listener in self._on_set if self.is_set else self._on_clear:

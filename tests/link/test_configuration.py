@@ -147,9 +147,9 @@ class TestOverlay:
         assert pump.aliases == ("水泵",)
 
     def test_a_name_that_the_board_had_keeps_its_other_words(self) -> None:
-        pins = {"led": PinSettings(pin="PC13", active="low")}
+        pins = {"led": PinSettings(pin="PC13", active="low", aliases=("light", "灯"))}
         (led,) = overlaid(MANIFEST, read_entries(wire_of(pins)), pins).pins[-1:]
-        assert led.aliases == ("blue led", "light")
+        assert led.aliases == ("light", "灯", "blue led")
 
     def test_what_runs_on_the_board_without_our_settings_has_no_other_words(self) -> None:
         found = overlaid(MANIFEST, (Entry("valve", "output", "PB9"),), {})

@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,22 @@ async def test_what_another_process_does_is_taken_over(tmp_path: Path) -> None:
     assert estop.remove(tmp_path)
     stop.look()
     assert not stop.is_set
+    assert heard == ["set", "clear"]
+
+
+async def test_our_own_clearing_is_no_news_from_outside(tmp_path: Path) -> None:
+    heard: list[str] = []
+    stop = EmergencyStop(tmp_path)
+    stop.listen(lambda: heard.append("set"), lambda: heard.append("clear"))
+    await stop.engage("x")
+    clearing = asyncio.create_task(stop.clear())
+    while not clearing.done():
+        was_set = stop.is_set
+        stop.look()
+        assert stop.is_set == was_set
+        await asyncio.sleep(0)
+    assert heard == ["set", "clear"]
+    stop.look()
     assert heard == ["set", "clear"]
 
 
