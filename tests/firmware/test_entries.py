@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware.host.bundle import board_file
@@ -117,10 +117,13 @@ options = st.sampled_from(
 )
 
 
+SIMULATED = board_file("simulated")
+
+
 @given(st.lists(st.dictionaries(options, json_values | st.sampled_from(["PB0", "output", "a"]))))
+@settings(deadline=None, max_examples=50)
 def test_nothing_that_json_can_say_raises_anything_else(entries: list[Any]) -> None:
-    board = board_file("simulated")
     try:
-        ENTRIES.read(json.dumps({"v": 1, "pins": entries}), board)
+        ENTRIES.read(json.dumps({"v": 1, "pins": entries}), SIMULATED)
     except ENTRIES.Unfit as unfit:
         assert len(str(unfit)) > 0  # noqa: PT017  - taking it is as good

@@ -39,6 +39,13 @@ def test_the_rate_counts_any_sixty_seconds() -> None:
         some.write(0, 1, 60_100)
 
 
+def test_a_rest_that_is_over_is_over_before_the_loop_has_noticed() -> None:
+    some = outputs(RecordedPin(), min_off_ms=1000)
+    with pytest.raises(REFUSAL, match=r"must rest 0\.1 s more \(min_off_ms 1000\)"):
+        some.write(0, 1, 999)
+    assert some.write(0, 1, 1000) == 1
+
+
 def test_what_is_long_over_is_forgotten_before_the_counter_comes_around() -> None:
     some = outputs(RecordedPin(), min_off_ms=1000, per_minute=1)
     some.tick(1000)
@@ -158,7 +165,7 @@ class _World:
 
 
 @given(events=events, levels=st.lists(st.integers(0, 1), max_size=60))
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 def test_no_order_of_calls_at_any_speed_exceeds_a_limit(
     events: list[tuple[tuple[str, int, int], int]], levels: list[int]
 ) -> None:

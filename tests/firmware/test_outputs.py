@@ -43,6 +43,13 @@ def test_a_floating_output_is_left_alone_until_it_is_written() -> None:
     assert (pin.mode, pin.levels) == (RecordedPin.OUT, [1])
 
 
+def test_a_floating_output_may_be_written_to_its_safe_value_first() -> None:
+    pin = RecordedPin()
+    some = outputs(pin, floating=True)
+    assert some.write(0, 0, 0) == 0
+    assert (pin.mode, pin.levels) == (RecordedPin.OUT, [0])
+
+
 def test_no_board_file_gets_a_lease_longer_than_the_longest() -> None:
     assert output(RecordedPin(), lease_ms=60_000).lease_ms == OUTPUTS.LEASE_LONGEST_MS == 10_000
 
