@@ -85,6 +85,21 @@ def test_an_emergency_stop_locks_everything_that_may_move_something(
         bench.clear()
 
 
+def test_duties_and_servos_go_safe_while_the_loop_is_stuck(
+    bench: Wire, bench_board: BoardSim
+) -> None:
+    pwm(bench, 1000, 900)
+    turn(bench, "arm", 90)
+    at_ms = int(str(events(bench_board, "pwm", "arm")[-1]["ms"]))
+    bench_board.order({"spin_ms": 900})
+    for name, safe in (("fan", 20.0), ("arm", 0)):
+        # The first one after that is the interrupt's: the loop comes later
+        after = [one for one in events(bench_board, "pwm", name) if int(str(one["ms"])) > at_ms]
+        assert after[0]["duty"] == safe
+        assert int(str(after[0]["ms"])) - at_ms <= 600
+    assert [one for one in bench_board.record() if one["event"] == "interrupt_fault"] == []
+
+
 def test_a_servo_turns_at_its_own_speed(bench: Wire, bench_board: BoardSim) -> None:
     turn(bench, "arm", 0)
     before = len(events(bench_board, "servo", "servo"))
