@@ -30,6 +30,8 @@ LEASE_DEFAULT_MS = 2_000
 # The bit masks of leases are small integers on the MCU up to this many pins
 PINS_MOST = 30
 _HASH_BYTES = 8
+# What firmware/node/limits.py and the interlocks of a row hold it to
+LIMITS = ("max_on_ms", "min_off_ms", "per_minute", "needs")
 
 # Every method that this firmware knows; each feature describes its own in firmware/host/methods/
 METHODS = (
@@ -97,5 +99,5 @@ def _pin(index: int, row: Mapping[str, Any]) -> dict[str, Any]:
         "active_low": row.get("active_low", False),
         "safe": row.get("safe", 0),
         "lease_ms": row.get("lease_ms", LEASE_DEFAULT_MS),
-        "limits": {},
+        "limits": {name: row[name] for name in LIMITS if name in row},
     }

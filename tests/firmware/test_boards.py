@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from firmware.host.bundle import board_file, board_names
-from firmware.host.describe import PINS_MOST
+from firmware.host.describe import LIMITS, PINS_MOST
 
 BOARDS = {name: board_file(name) for name in board_names()}
 # Analog inputs that reach a connector, from the data sheets: the F4 chips agree
@@ -28,6 +28,9 @@ TAKEN = {
     "simulated": set(),
 }
 KEYS = {"name", "pin", "aliases", "can", "active_low", "safe", "lease_ms", "pull", "floating"}
+KEYS |= set(LIMITS)
+# The chip's timers that have an interrupt of their own and that no channel needs
+DEADMAN_TIMERS = {"simulated": {1}, "nucleo_h743zi": {17}, "nucleo_wb55": {17}}
 
 every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS.keys())
 
@@ -79,6 +82,21 @@ def test_pins_are_used_once_and_for_what_they_can(name: str) -> None:
 @pytest.mark.parametrize("name", BOARDS)
 def test_a_board_keeps_the_pins_that_it_needs_itself(name: str) -> None:
     assert not TAKEN[name] & {row["pin"] for row in BOARDS[name].PINS}
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_a_configuration_may_use_what_the_chip_can_and_the_board_leaves(name: str) -> None:
+    board = BOARDS[name]
+    assert not TAKEN[name] & set(board.USABLE)
+    assert {row["pin"] for row in board.PINS} <= set(board.USABLE)
+    analog = ANALOG.get(name, F4_ANALOG)
+    for pin, uses in board.USABLE.items():
+        assert re.fullmatch(r"P[A-H]\d{1,2}", pin)
+        assert set(uses.split()) <= {"gpio", "adc", "pwm"}
+        assert "adc" not in uses or pin in analog
+    for row in board.PINS:
+        assert "adc" not in row["can"] or "adc" in board.USABLE[row["pin"]]
+    assert board.DEADMAN_TIMER in DEADMAN_TIMERS.get(name, {11})
 
 
 @pytest.mark.parametrize(
