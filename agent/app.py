@@ -16,9 +16,9 @@ from functools import partial
 from typing import TextIO
 
 from agent import logs
-from agent.channels.base import Channel
+from agent.channels.base import Channel, Deliver
 from agent.channels.lines import Lines, PipeLines, TerminalLines
-from agent.channels.terminal import Terminal
+from agent.channels.terminal import LOCAL, OWNER, Terminal
 from agent.clock import Clock, SystemClock
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
@@ -26,8 +26,10 @@ from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import Oversight
+from agent.dispatch.owner import ChannelOwner, Owner, UnreachableOwner
 from agent.dispatch.presence import Button, NoButton, PresenceRule
 from agent.dispatch.turn import TurnRunner
+from agent.dispatch.watcher import Watcher
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
@@ -57,6 +59,7 @@ from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
+from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +93,7 @@ class _Agent:
     registry: Registry
     last_error: LastError
     stop: EmergencyStop
+    watcher: Watcher
 
     @property
     def board(self) -> SerialBoard:
@@ -153,6 +157,8 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     )
     if (credential := find_key(settings.provider, environ)) is not None:
         redactor.add(credential.key)
+    watcher = Watcher(boards[0], settings.board.watch, paths.state_dir / "watches.json", clock)
+    tools = [*_fixed_tools(paths, memory, clock), *_watch_tools(watcher)]
     return _Agent(
         settings,
         paths,
@@ -164,7 +170,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         open_journal(paths.agent_db),
         boards,
         Registry(
-            _fixed_tools(paths, memory, clock),
+            tools,
             [
                 source
                 for board in boards
@@ -173,6 +179,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         ),
         last_error,
         EmergencyStop(paths.state_dir),
+        watcher,
     )
 
 
@@ -205,6 +212,10 @@ def _fixed_tools(paths: Paths, memory: Memory, clock: Clock) -> list[AnyTool]:
     ]
 
 
+def _watch_tools(watcher: Watcher) -> list[AnyTool]:
+    return [WatchAddTool(watcher), WatchListTool(watcher), WatchRemoveTool(watcher)]
+
+
 @contextlib.asynccontextmanager
 async def _at_work(
     agent: _Agent, channels: Sequence[Channel]
@@ -217,11 +228,12 @@ async def _at_work(
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
     oversight = Oversight(agent.stop, agent.boards)
     button = _button(agent)
+    delivery = Delivery(agent.journal, by_name, agent.clock)
     dispatcher = Dispatcher(
         agent.journal,
         _conversations(agent, button),
         by_name,
-        Delivery(agent.journal, by_name, agent.clock),
+        delivery,
         reporter.sentences,
         oversight,
     )
@@ -232,6 +244,9 @@ async def _at_work(
             tasks.create_task(reporter.keep())
             tasks.create_task(button.run())
             tasks.create_task(oversight.watch(agent.clock))
+            deliver = partial(dispatcher.deliver, tasks=tasks)
+            owner = _owner(agent, by_name, delivery, deliver)
+            tasks.create_task(agent.watcher.run(owner))
             yield dispatcher, reporter, tasks
             await asyncio.gather(*(board.release() for board in agent.boards))
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
@@ -239,6 +254,15 @@ async def _at_work(
         pass
     finally:
         await agent.aclose()
+
+
+def _owner(
+    agent: _Agent, channels: Mapping[str, Channel], delivery: Delivery, deliver: Deliver
+) -> Owner:
+    if Terminal.name not in channels:
+        return UnreachableOwner()
+    send = delivery.send_unrecorded
+    return ChannelOwner(Terminal.name, OWNER, LOCAL, agent.clock, send, deliver)
 
 
 def _button(agent: _Agent) -> Button | NoButton:

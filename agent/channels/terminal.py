@@ -18,6 +18,8 @@ from agent.printable import printable_text
 
 # The person at the keyboard of the device
 OWNER = "owner"
+# Where answers go: there is one screen
+LOCAL = "local"
 # Longest answer that is shown; a model cannot flood the screen
 MAX_SHOWN_CHARS = 256 * 1024
 # An answer that takes longer than this to begin is announced
@@ -177,7 +179,7 @@ class Terminal(Channel):
             message_id=f"{self._run_id}-{self._count}",
             channel=self.name,
             sender=OWNER,
-            reply_target="local",
+            reply_target=LOCAL,
             text=text,
             received_at_s=self._clock.wall_s(),
             provenance=Provenance.OWNER,

@@ -22,7 +22,7 @@ class WatchSettings(Section, frozen=True):
     becomes: Annotated[str, msgspec.Meta(max_length=32)] = ""
     # Told to the owner; {value} is replaced
     say: Annotated[str, msgspec.Meta(max_length=500)] = ""
-    # Or: what the agent does, in words; acting still asks the owner
+    # Or: what the agent does, in words ({value} too); acting still asks the owner
     ask: Annotated[str, msgspec.Meta(max_length=1000)] = ""
     at_most_per_hour: Annotated[int, msgspec.Meta(ge=1, le=600)] = 6
 

@@ -43,9 +43,14 @@ class ChatProcess:
         """The answer to one line."""
         assert self._process is not None
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(f"{text}\n")
         self._process.stdin.flush()
+        return self.hear()
+
+    def hear(self) -> str:
+        """The next line, whoever it answers."""
+        assert self._process is not None
+        assert self._process.stdout is not None
         return self._process.stdout.readline().rstrip("\n")
 
     def leave(self) -> tuple[int, str]:

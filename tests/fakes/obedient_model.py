@@ -19,6 +19,10 @@ def _switch(found: re.Match[str]) -> Json:
     return {"pin": found["pin"].lower(), "value": value}
 
 
+def _watch(found: re.Match[str]) -> Json:
+    return {"name": "warm", "pin": found["pin"], "above": float(found["limit"])}
+
+
 def _whole_text(name: str) -> Arguments:
     return lambda found: {name: found["text"].strip()}
 
@@ -28,6 +32,7 @@ _RULES: tuple[tuple[str, str, Arguments], ...] = (
     (r"turn (?P<value>on|off) the (?P<pin>\w+)", "board_gpio_write", _switch),
     (r"turn the (?P<pin>\w+) (?P<value>on|off)", "board_gpio_write", _switch),
     (r"(?P<value>打开|关闭|关掉|开启)\s*(?P<pin>[a-z0-9_]+)\s*灯?", "board_gpio_write", _switch),
+    (r"tell me when the (?P<pin>\w+) goes above (?P<limit>\d+)", "watch_add", _watch),
     (r"remember (?:that )?(?P<text>.+)", "memory_store", _whole_text("content")),
     (r"(?:请)?记住[,,::]?(?P<text>.+)", "memory_store", _whole_text("content")),
     (r"(?P<text>.*(?:called|name)\b.*\?)", "memory_recall", _whole_text("query")),

@@ -1,0 +1,177 @@
+"""Watches at work: the board's events become words to the owner, or turns.
+
+Watches from the configuration and from chats; what a chat has added and when each was told outlive
+a restart. Quiet while the board is away: what it could not tell is not made up.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+import msgspec
+
+from agent.clock import Clock
+from agent.dispatch.alarm import Alarm
+from agent.dispatch.owner import Owner
+from agent.errors import BadArguments, BarnacleError
+from agent.link.events import BoardEvent, EventSource, Subscription
+from agent.link.readings import UnknownName, find_reading
+from agent.link.settings import WatchSettings
+from agent.storage.documents import open_documents
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_log = logging.getLogger(__name__)
+
+# A board takes 16 subscriptions; the approval button and others need theirs
+MAX_WATCHES = 12
+
+
+class Watcher:
+    """Every watch of one board.
+
+    Args:
+        own: the watches of the configuration, by name.
+    """
+
+    def __init__(
+        self, board: EventSource, own: Mapping[str, WatchSettings], path: Path, clock: Clock
+    ) -> None:
+        self._board = board
+        self._path = path
+        self._clock = clock
+        self._own = own
+        self._alarms: dict[str, tuple[Alarm, Subscription]] = {}
+        self._opened: TinyDB | None = None
+        # One thread at a time rewrites the file
+        self._storing = asyncio.Lock()
+        # What an earlier run has left comes first
+        self._loaded = asyncio.Event()
+        self._added = asyncio.Event()
+        self._fresh: list[tuple[Alarm, Subscription]] = []
+
+    async def run(self, owner: Owner) -> None:
+        """Until cancelled."""
+        for alarm in await self._store(self._remembered):
+            self._begin(alarm)
+        self._loaded.set()
+        async with asyncio.TaskGroup() as group:
+            while True:
+                self._added.clear()
+                for alarm, events in self._fresh:
+                    group.create_task(self._follow(alarm, events, owner))
+                self._fresh.clear()
+                await self._added.wait()
+
+    async def add(self, name: str, wanted: WatchSettings) -> None:
+        """See `agent.tools.watch.Watches`."""
+        await self._loaded.wait()
+        if name in self._own:
+            raise BadArguments(f"{name} stands in the configuration: choose another name")
+        if name not in self._alarms and len(self._alarms) >= MAX_WATCHES:
+            raise BadArguments(f"{MAX_WATCHES} things are watched already: remove one first")
+        if self._board.manifest is None:
+            raise BadArguments("no board has been connected yet, so nothing can be watched")
+        try:
+            reading = find_reading(self._board.manifest, wanted.pin)
+        except UnknownName as err:
+            raise BadArguments(str(err)) from err
+        if wanted.becomes and wanted.becomes not in reading.field.choices:
+            known = " or ".join(reading.field.choices) or "a number: use above or below"
+            raise BadArguments(f"{reading.name} becomes {known}")
+        self._end(name)
+        alarm = Alarm(name, msgspec.structs.replace(wanted, pin=reading.name))
+        await self._store(self._keep, alarm)
+        self._begin(alarm)
+
+    async def remove(self, name: str) -> bool:
+        """See `agent.tools.watch.Watches`."""
+        await self._loaded.wait()
+        if name in self._own:
+            raise BadArguments(f"{name} stands in the configuration, as [board.watch.{name}]")
+        if name not in self._alarms:
+            return False
+        self._end(name)
+        await self._store(self._forget, name)
+        return True
+
+    def listed(self) -> Sequence[Mapping[str, object]]:
+        """See `agent.tools.watch.Watches`."""
+        return [_described(alarm, events) for alarm, events in self._alarms.values()]
+
+    async def _store(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        async with self._storing:
+            return await asyncio.to_thread(work, *args, **kwargs)
+
+    def _begin(self, alarm: Alarm) -> None:
+        pair = (alarm, self._board.subscribe(alarm.watch))
+        self._alarms[alarm.name] = pair
+        self._fresh.append(pair)
+        self._added.set()
+
+    def _end(self, name: str) -> None:
+        if name in self._alarms:
+            _, events = self._alarms.pop(name)
+            events.close()
+
+    async def _follow(self, alarm: Alarm, events: Subscription, owner: Owner) -> None:
+        async for event in events:
+            try:
+                await self._on_event(alarm, event, owner)
+            except BarnacleError as err:
+                # A full disk must not end the watching
+                _log.error("watch %s: %s", alarm.name, err)
+
+    async def _on_event(self, alarm: Alarm, event: BoardEvent, owner: Owner) -> None:
+        was_beyond = alarm.is_beyond
+        is_told = alarm.takes(event, self._clock.wall_s())
+        if is_told and alarm.wanted.ask:
+            await owner.begin(alarm.name, alarm.instruction(event))
+        elif is_told:
+            await owner.tell(alarm.sentence(event))
+        if is_told or alarm.is_beyond != was_beyond:
+            await self._store(self._keep, alarm)
+
+    def _remembered(self) -> list[Alarm]:
+        kept = {document["name"]: document for document in self._documents().all()}
+        alarms = [Alarm(name, wanted, own=True) for name, wanted in self._own.items()]
+        for name, document in kept.items():
+            if name not in self._own and "wanted" in document:
+                alarms.append(Alarm(name, msgspec.convert(document["wanted"], WatchSettings)))
+        for alarm in alarms:
+            document = kept.get(alarm.name, {})
+            alarm.is_beyond = bool(document.get("is_beyond"))
+            alarm.told_s = list(document.get("told_s", ()))
+        return alarms[:MAX_WATCHES]
+
+    def _keep(self, alarm: Alarm) -> None:
+        from tinydb import where  # noqa: PLC0415 - only where something is kept
+
+        document = {"name": alarm.name, "is_beyond": alarm.is_beyond, "told_s": alarm.told_s}
+        if not alarm.own:
+            document["wanted"] = msgspec.to_builtins(alarm.wanted)
+        self._documents().upsert(document, where("name") == alarm.name)
+
+    def _forget(self, name: str) -> None:
+        from tinydb import where  # noqa: PLC0415 - as above
+
+        self._documents().remove(where("name") == name)
+
+    def _documents(self) -> "TinyDB":
+        if self._opened is None:
+            self._opened = open_documents(self._path)
+        return self._opened
+
+
+def _described(alarm: Alarm, events: Subscription) -> dict[str, object]:
+    wanted = msgspec.to_builtins(alarm.wanted)
+    described = {"name": alarm.name} | {key: value for key, value in wanted.items() if value}
+    if events.trouble:
+        described["trouble"] = events.trouble
+    return described

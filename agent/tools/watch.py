@@ -1,0 +1,130 @@
+"""Watches by chat: "tell me when the humidity goes above 60 %", what is watched, and no more of it.
+
+The tools only say what is wanted; `Watches` keeps it and listens to the board.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BadArguments
+from agent.link.settings import WatchSettings
+from agent.messages import Effect, ToolResult
+from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
+
+_Name = Annotated[
+    str, Meta(pattern="^[a-z][a-z0-9_]{0,31}$", description="a short name of your choice, dry_soil")
+]
+
+
+class Watches(Protocol):
+    """Everything that is watched."""
+
+    async def add(self, name: str, wanted: WatchSettings) -> None:
+        """Watch from now on, over restarts too; another one of that name is replaced.
+
+        Raises:
+            BadArguments: there is nothing like that to watch, or no room.
+        """
+
+    async def remove(self, name: str) -> bool:
+        """Whether there was one.
+
+        Raises:
+            BadArguments: it stands in the configuration.
+        """
+
+    def listed(self) -> Sequence[Mapping[str, object]]:
+        """Each with its name, what it waits for, and why the board does not tell, if so."""
+
+
+class WatchAddArguments(Arguments, frozen=True):
+    """One watch; only one of above, below and becomes."""
+
+    name: _Name
+    pin: Annotated[
+        str, Meta(max_length=64, description="a pin, climate.humidity, or mcu_temperature")
+    ]
+    above: float | None = None
+    below: float | None = None
+    becomes: Annotated[str, Meta(max_length=32, description="on or off")] = ""
+    say: Annotated[
+        str, Meta(max_length=500, description="told to the owner; {value} is replaced")
+    ] = ""
+    ask: Annotated[
+        str,
+        Meta(max_length=1000, description="instead of say: what you are to do then; {value}"),
+    ] = ""
+    at_most_per_hour: Annotated[int, Meta(ge=1, le=600)] = 6
+
+
+class WatchNameArguments(Arguments, frozen=True):
+    """Which watch."""
+
+    name: _Name
+
+
+class WatchAddTool(Tool[WatchAddArguments]):
+    """Tell the owner, or begin a turn, when a reading of the board passes a limit or changes."""
+
+    name = "watch_add"
+    description = (
+        "Watch a reading of the board from now on: tell the owner, or do something, when it goes "
+        "above or below a limit or becomes on or off. Without a limit every change counts."
+    )
+    effect = Effect.WRITE
+    arguments_type = WatchAddArguments
+
+    def __init__(self, watches: Watches) -> None:
+        self._watches = watches
+
+    async def execute(self, arguments: WatchAddArguments, context: ToolContext) -> ToolResult:
+        wanted = msgspec.structs.asdict(arguments)
+        name = wanted.pop("name")
+        try:
+            await self._watches.add(name, msgspec.convert(wanted, WatchSettings))
+        except (msgspec.ValidationError, BadArguments) as err:
+            return ToolResult(success=False, text=str(err))
+        return _result({"watching": name})
+
+
+class WatchListTool(Tool[NoArguments]):
+    """What is watched."""
+
+    name = "watch_list"
+    description = "What is being watched for the owner, and what keeps it from being watched."
+    effect = Effect.READ
+    arguments_type = NoArguments
+
+    def __init__(self, watches: Watches) -> None:
+        self._watches = watches
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        return _result({"watches": list(self._watches.listed())})
+
+
+class WatchRemoveTool(Tool[WatchNameArguments]):
+    """Watch something no more."""
+
+    name = "watch_remove"
+    description = "Stop a watch by its name."
+    effect = Effect.WRITE
+    arguments_type = WatchNameArguments
+
+    def __init__(self, watches: Watches) -> None:
+        self._watches = watches
+
+    async def execute(self, arguments: WatchNameArguments, context: ToolContext) -> ToolResult:
+        try:
+            removed = await self._watches.remove(arguments.name)
+        except BadArguments as err:
+            return ToolResult(success=False, text=str(err))
+        if not removed:
+            return ToolResult(success=False, text=f"there is no watch {arguments.name!r}")
+        return _result({"removed": arguments.name})
+
+
+def _result(value: Mapping[str, object]) -> ToolResult:
+    return ToolResult(success=True, text=msgspec.json.encode(value).decode())

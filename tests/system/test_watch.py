@@ -1,0 +1,79 @@
+"""From the board's input to the owner's screen and back: watches, turns and the button."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.board_sim import BoardSim, unavailable_reason
+from tests.fakes.chat_process import ChatProcess
+from tests.fakes.llm_thread import LlmThread
+
+pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
+
+WATCHES = """
+approve_button = "button"
+[board.watch.dark]
+pin = "light"
+below = 0.5
+say = "It is dark: {value}."
+[board.watch.soil]
+pin = "a0"
+above = 2.5
+ask = "turn the led on"
+"""
+PRESSED_S = 0.15
+PATIENCE_S = 10.0
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[BoardSim]:
+    folder = tmp_path / "board"
+    folder.mkdir()
+    world = {"values": {"temperature": 24.5, "light": 2.0, "a0": 1.0, "button": 0}}
+    with BoardSim(folder, world) as sim:
+        yield sim
+
+
+def listening(chat: ChatProcess) -> None:
+    """Until the agent has done something, so that its models are loaded and the board is heard."""
+    assert "off" in chat.say("turn the led off")
+    time.sleep(0.5)
+
+
+def test_what_happens_is_told_and_a_turn_that_acts_waits_for_the_button(
+    sim: BoardSim, tmp_path: Path
+) -> None:
+    with ChatProcess(tmp_path, f'[board]\nport = "{sim.port}"\n{WATCHES}') as chat:
+        listening(chat)
+        sim.set(light=0.3)
+        assert chat.hear() == "It is dark: 0.3 V."
+        sim.set(a0=2.8)
+        # A turn that nobody has asked for may look and not act: the led waits for a person
+        time.sleep(1.0)
+        assert sim.value("led") == 0
+        begun_s = time.monotonic()
+        # A press before the question is none: this machine may be slow to ask
+        while not sim.value("led"):
+            assert time.monotonic() - begun_s < PATIENCE_S
+            for value in (1, 0):
+                sim.set(button=value)
+                time.sleep(PRESSED_S)
+        assert "on" in chat.hear()
+        status, errors = chat.leave()
+        assert (status, errors) == (0, "")
+        assert "Traceback" not in chat.log()
+
+
+def test_a_watch_is_set_by_chat_and_tells(sim: BoardSim, tmp_path: Path) -> None:
+    with LlmThread() as service:
+        config = f'[provider]\nbase_url = "{service.server.base_url}"\n'
+        config += f'[board]\nport = "{sim.port}"\n'
+        with ChatProcess(tmp_path, config) as chat:
+            listening(chat)
+            assert "warm" in chat.say("tell me when the mcu_temperature goes above 30")
+            # The board takes the subscription
+            time.sleep(0.5)
+            sim.set(temperature=31.5)
+            assert chat.hear() == "warm: mcu_temperature is 31.5 °C."
