@@ -1,32 +1,62 @@
 """`barnacle board list`: serial ports and what is known of each."""
 
+import asyncio
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent.cli import exits
 from agent.cli.output import say, say_json, say_table
+from agent.clock import SystemClock
 from agent.health.ports import SerialDevice, serial_devices
+from agent.link.discovery import may_be_a_board
+from agent.link.probe import what_is_at
 from agent.link.settings import BoardSettings
+
+# What a board without a configuration starts with
+_BAUD = 115_200
 
 
 def run(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
     devices = serial_devices()
     for board in boards:
         devices = _with_configured(devices, board.port)
+    answers = asyncio.run(_answers(_candidates(devices, boards)))
     if as_json:
         say_json(
             [
-                {**dataclasses.asdict(device), "configured": bool(_boards_at(device, boards))}
+                {
+                    **dataclasses.asdict(device),
+                    "configured": bool(_boards_at(device, boards)),
+                    "answer": answers.get(device.path, ""),
+                }
                 for device in devices
             ]
         )
     elif devices:
         say_table([_row(device, boards) for device in devices])
+        for path, answer in answers.items():
+            say(f"{path}: {answer}")
     else:
         say("no serial port was found: plug a board in, or start scripts/board-sim for a simulated")
     return exits.OK
+
+
+def _candidates(devices: Sequence[SerialDevice], boards: Sequence[BoardSettings]) -> dict[str, int]:
+    """Ports that are configured or may be a board's, and at which rate to ask there."""
+    return {
+        device.path: next((board.baud for board in boards if _is_at(device, board.port)), _BAUD)
+        for device in devices
+        if Path(device.path).is_char_device()
+        and (may_be_a_board(device.usb_id) or _boards_at(device, boards))
+    }
+
+
+async def _answers(bauds: Mapping[str, int]) -> dict[str, str]:
+    clock = SystemClock()
+    asked = [what_is_at(path, baud, clock) for path, baud in bauds.items()]
+    return dict(zip(bauds, await asyncio.gather(*asked), strict=True))
 
 
 def _row(device: SerialDevice, boards: Sequence[BoardSettings]) -> tuple[str, ...]:

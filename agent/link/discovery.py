@@ -79,6 +79,12 @@ class SerialPorts:
         return paths[self._tried % len(paths)] if paths else None
 
 
+def may_be_a_board(usb_id: str) -> bool:
+    """Whether a device with that `vendor:product` may be written to, to find out what it is."""
+    vendor = usb_id.partition(":")[0]
+    return bool(vendor) and int(vendor, 16) in _VENDORS
+
+
 def _ports_of_known_vendors() -> list[str]:
     from serial.tools.list_ports import comports  # noqa: PLC0415 - only where USB devices are
 

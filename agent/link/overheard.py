@@ -8,7 +8,8 @@ _STRANGERS = (
         (b">>>", b"raw REPL", b"Traceback (most recent call last)", b"MicroPython"),
         (
             "a MicroPython prompt answers at {path}, not the Barnacle firmware: "
-            "flash it with scripts/flash, or close the program that stopped it"
+            "flash it with `scripts/flash --board NAME --port {path}` (scripts/flash lists the "
+            "names), or close the program that stopped it"
         ),
     ),
     ((b"login:", b"Password:"), "a login prompt answers at {path}: choose another port"),

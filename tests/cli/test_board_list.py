@@ -1,4 +1,10 @@
+import contextlib
 import json
+import os
+import pty
+import threading
+import tty
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -6,6 +12,7 @@ import pytest
 from agent.cli import board_list
 from agent.health.ports import SerialDevice
 from agent.link.settings import BoardSettings
+from tests.fakes.board_sim import BoardSim, unavailable_reason
 
 USB = SerialDevice("/dev/ttyACM0", ("/dev/barnacle-board",), "ST Black Pill", "0483:5740")
 
@@ -63,3 +70,56 @@ def test_of_several_boards_each_is_named_at_its_port(capsys: pytest.CaptureFixtu
     garden, board = capsys.readouterr().out.splitlines()
     assert garden.split()[:2] == ["/dev/none", "garden"]
     assert board.split()[:2] == ["/dev/ttyACM0", "board"]
+
+
+@contextlib.contextmanager
+def prompt() -> Iterator[str]:
+    """A terminal with MicroPython's prompt: the greeting's byte 1 is Ctrl-A there."""
+    near, far = pty.openpty()
+    tty.setraw(far)
+
+    def answer() -> None:
+        with contextlib.suppress(OSError):
+            while os.read(near, 100):
+                os.write(near, b"raw REPL; CTRL-B to exit\r\n>")
+
+    talking = threading.Thread(target=answer)
+    talking.start()
+    try:
+        yield os.ttyname(far)
+    finally:
+        os.close(far)
+        talking.join()
+        os.close(near)
+
+
+def test_a_bare_prompt_is_told_with_the_command_that_flashes_it(
+    found: list[SerialDevice], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with prompt() as path:
+        found[:] = [SerialDevice(path, usb_id="0483:5740")]
+        board_list.run([BoardSettings()], as_json=False)
+    said = capsys.readouterr().out
+    assert f"a MicroPython prompt answers at {path}" in said
+    assert f"`scripts/flash --board NAME --port {path}`" in said
+
+
+def test_a_board_is_told_by_its_name(
+    found: list[SerialDevice], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if reason := unavailable_reason():
+        pytest.skip(reason)
+    found.clear()
+    with BoardSim(tmp_path) as board:
+        board_list.run([BoardSettings(port=str(board.port))], as_json=True)
+    (only,) = json.loads(capsys.readouterr().out)
+    assert only["answer"].startswith("simulated, firmware ")
+
+
+def test_a_stranger_is_not_written_to(
+    found: list[SerialDevice], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with prompt() as path:
+        found[:] = [SerialDevice(path, usb_id="04b8:0202"), SerialDevice(path)]
+        board_list.run([BoardSettings()], as_json=True)
+    assert [row["answer"] for row in json.loads(capsys.readouterr().out)] == ["", ""]
