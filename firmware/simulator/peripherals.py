@@ -6,6 +6,7 @@ import things
 import world
 
 _NO_DEVICE = 19
+_TIMED_OUT = 110
 _U16_FULL = 65535
 _NS_IN_S = 1_000_000_000
 
@@ -86,6 +87,8 @@ class SoftI2C:
         self._device(address).write(bytes([register]) + bytes(data))
 
     def _device(self, address):
+        if things.is_held(self._pin):
+            raise OSError(_TIMED_OUT)
         device = things.on_bus(self._pin, address)
         if device is None:
             raise OSError(_NO_DEVICE)

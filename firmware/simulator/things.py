@@ -38,6 +38,10 @@ def at(pin, call):
     return None
 
 
+def is_held(pin):
+    return any(thing.pin == pin and getattr(thing, "holds_bus", False) for thing in _all)
+
+
 def on_bus(pin, address):
     for thing in _all:
         if thing.pin == pin and getattr(thing, "address", None) == address and not thing.absent:

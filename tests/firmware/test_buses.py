@@ -31,6 +31,17 @@ def test_a_scan_finds_who_is_there(bench: Wire) -> None:
     assert ask(bench, I2C_SCAN, "bus") == b"\x02\x50\x76"
 
 
+def test_a_bus_that_something_holds_is_told_and_heals(bench: Wire, bench_board: BoardSim) -> None:
+    change(bench_board, "eeprom", holds_bus=True)
+    assert refusal(bench, I2C_SCAN, "bus")[0] == codec.BUSY_CODE
+    bench.rest(0.2)
+    assert refusal(bench, I2C_SCAN, "bus") == (codec.IO, "something holds the bus")
+    change(bench_board, "eeprom", holds_bus=False)
+    assert refusal(bench, I2C_SCAN, "bus")[0] == codec.BUSY_CODE
+    bench.rest(0.3)
+    assert ask(bench, I2C_SCAN, "bus") == b"\x02\x50\x76"
+
+
 def test_what_is_written_over_i2c_is_read_back(bench: Wire) -> None:
     assert ask(bench, I2C_WRITE, "bus", b"\x50\x04\x10abc") == b"\x04"
     assert ask(bench, I2C_READ, "bus", struct.pack("<BhB", 0x50, 0x10, 3)) == b"\x03abc"

@@ -4,7 +4,7 @@ _BYTES = 256
 
 
 class Thing:
-    changeable = ("absent",)
+    changeable = ("absent", "holds_bus")
 
     def __init__(self, name, pin, address=0x50):
         self.name = name
@@ -12,6 +12,8 @@ class Thing:
         self.address = address
         self.quantities = ()
         self.absent = False
+        # Interrupted in the middle of a byte, it keeps a line low
+        self.holds_bus = False
         self._content = bytearray(b"\xff" * _BYTES)
         self._at = 0
 
