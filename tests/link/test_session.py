@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.link import frame as wire
-from agent.link.frame import Decoder, Frame, encode
+from agent.link.frame import Frame, encode
 from agent.link.session import (
     ACK_DELAY_S,
     HELLO_INTERVAL_S,
     HELLO_TRIES,
-    KEEP_ALIVE_S,
     MAX_BUSY_S,
     MAX_UNANSWERED_PINGS,
     NAK_INTERVAL_S,
@@ -23,44 +22,7 @@ from agent.link.session import (
 )
 from agent.link.window import NAK_HOLD_OFF_S, WINDOW_FRAMES
 from tests.fakes.peer import hello_ack
-
-NONCE = 0xC0FFEE
-
-
-def fresh() -> Session:
-    return Session(NONCE, "/dev/x", 0.0)
-
-
-def opened(window_bytes: int = 4096) -> Session:
-    session = fresh()
-    session.tick(0.0)
-    session.take_output()
-    payload = hello_ack(NONCE, window_bytes=window_bytes)
-    session.receive(encode(Frame(wire.HELLO_ACK, payload=payload)), 0.0)
-    assert session.state is SessionState.OPEN
-    return session
-
-
-def said(session: Session) -> list[Frame]:
-    return Decoder(NONCE).feed(session.take_output())
-
-
-def kinds(session: Session) -> list[int]:
-    return [frame.kind for frame in said(session)]
-
-
-def tell(session: Session, frame: Frame, now_s: float = 0.0) -> None:
-    session.receive(encode(frame, NONCE), now_s)
-
-
-def answer(request_id: int, sequence: int, ack: int = 0, credit: int = 200) -> Frame:
-    payload = struct.pack(wire.ANSWER_FORMAT, request_id, 0) + b"result"
-    return Frame(wire.ANSWER, sequence, ack, credit, payload)
-
-
-def ask(session: Session, request_id: int = 1, now_s: float = 0.0) -> None:
-    session.request(Request(16, b"\x07", 500), request_id)
-    session.tick(now_s)
+from tests.fakes.told_session import NONCE, answer, ask, fresh, kinds, opened, said, tell
 
 
 def run_until(session: Session, is_done: Callable[[], bool], limit_s: float = 60.0) -> float:
@@ -272,55 +234,6 @@ def test_a_loop_that_was_blocked_asks_before_it_gives_up() -> None:
     session.tick(60.0)
     assert session.state is SessionState.OPEN
     assert kinds(session) == [wire.PING]
-
-
-def test_a_board_whose_outputs_are_held_hears_something_all_the_time() -> None:
-    session = opened()
-    session.is_holding = True
-    now_s = sent_at_s = 0.0
-    while now_s < 3:
-        assert session.due_at_s is not None
-        now_s = max(now_s, session.due_at_s)
-        session.tick(now_s)
-        for ping in said(session):
-            assert now_s - sent_at_s <= KEEP_ALIVE_S + 1e-6
-            sent_at_s = now_s
-            tell(session, Frame(wire.PONG, payload=ping.payload + bytes(4)), now_s)
-    assert sent_at_s == pytest.approx(3, abs=KEEP_ALIVE_S)
-
-
-def test_whatever_else_is_sent_keeps_a_board_alive_as_well() -> None:
-    session = opened()
-    session.is_holding = True
-    for number in range(10):
-        ask(session, number, now_s=number / 10)
-        tell(session, answer(number, number, ack=number + 1), number / 10)
-        session.tick(number / 10 + ACK_DELAY_S)
-    assert wire.PING not in kinds(session)
-
-
-def test_what_is_not_held_is_left_in_peace() -> None:
-    session = opened()
-    session.tick(KEEP_ALIVE_S)
-    assert kinds(session) == []
-    session.is_holding = True
-    session.end("pulled")
-    assert session.due_at_s is None
-
-
-def test_round_trips_are_told_by_pings_and_by_acknowledgements() -> None:
-    session = opened()
-    ask(session, now_s=0.1)
-    tell(session, Frame(wire.ACK, ack=1, credit=200), 0.104)
-    session.take_output()
-    session.tick(1.0)
-    (ping,) = said(session)
-    tell(session, Frame(wire.PONG, payload=ping.payload + bytes(4)), 1.008)
-    # Of a ping long past, and of none of ours
-    tell(session, Frame(wire.PONG, payload=bytes(8)), 1.009)
-    trips = session.counters.round_trips
-    assert trips.percentile_ms(0) == pytest.approx(4)
-    assert trips.percentile_ms(0.99) == pytest.approx(8)
 
 
 def test_a_ping_is_echoed_with_our_clock() -> None:
