@@ -27,9 +27,9 @@ class Attached:
         return slot.device.value(part)
 
     def tick(self, now_ms):
-        for slot in self._pins.ticking:
+        for one in self._pins.ticking:
             try:
-                slot.device.tick(now_ms)
+                one.tick(now_ms)
             except OSError:  # it was pulled out; whoever asks it is told so
                 continue
 

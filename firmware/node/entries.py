@@ -21,6 +21,8 @@ _LEASE_LEAST_MS = const(50)
 _ON_LEAST_MS = const(100)
 _DAY_MS = const(86_400_000)
 _PER_MINUTE_MOST = const(60)
+# An interlock is noticed so much later
+_DEBOUNCE_MOST_MS = const(1_000)
 _PULLS = ("", "up", "down")
 _SAFETY = ("actuate", "hazard")
 # What any entry may have besides the options of its kind
@@ -34,6 +36,7 @@ _RANGES = {
     "max_on_ms": (_ON_LEAST_MS, _DAY_MS),
     "min_off_ms": (0, _DAY_MS),
     "per_minute": (1, _PER_MINUTE_MOST),
+    "debounce_ms": (0, _DEBOUNCE_MOST_MS),
 }
 
 

@@ -22,7 +22,7 @@ class Pins:
         self._table = table
         self._supply_mv = supply_mv
         self._slots = []
-        # Those whose device wants to be looked after in every pass
+        # Devices and inputs that want to be looked after in every pass
         self.ticking = ()
         self.outputs = Outputs()
         self.apply(entries)
@@ -80,7 +80,7 @@ class Pins:
 
     def unwatch(self, index):
         slot = self.find(index)
-        if slot is not None and slot.input is not None:
+        if slot is not None and hasattr(slot.input, "irq"):
             slot.input.irq(None)
 
     def millivolts(self, index):
@@ -90,7 +90,8 @@ class Pins:
         # What an output needs, once every pin is there
         named = {}
         made = [slot for slot in self._slots if slot is not None]
-        self.ticking = tuple([slot for slot in made if hasattr(slot.device, "tick")])
+        behind = [slot.device or slot.input for slot in made]
+        self.ticking = tuple([one for one in behind if hasattr(one, "tick")])
         for slot in made:
             if slot.is_readable:
                 named[slot.row["name"]] = slot

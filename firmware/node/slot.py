@@ -40,6 +40,10 @@ class Slot:
             self.output = Output(pin, row, now_ms)
         if "in" in can and (self.output is None or not self.output.is_driven):
             pin.init(machine.Pin.IN, _PULLS[row.get("pull", "")])
+        if row.get("debounce_ms"):
+            from node.debounced import Debounced  # noqa: PLC0415  - loaded when it is needed
+
+            self.input = Debounced(pin, row["debounce_ms"])
 
     def read(self):
         # Its logical value as a whole number: 0 or 1, millivolts are not for here

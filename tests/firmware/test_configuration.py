@@ -103,6 +103,23 @@ def test_an_interlock_that_is_lost_ends_what_it_allowed(garden: Any) -> None:
     assert wire.call(GPIO_READ, VALVE) == OFF
 
 
+def test_an_input_that_bounces_changes_once_and_when_it_is_quiet(own_board: BoardSim) -> None:
+    door = {"name": "door", "kind": "input", "pin": "PB5", "debounce_ms": 200}
+    with Wire(str(own_board.port)) as wire:
+        wire.greet()
+        configure(wire, [door])
+        own_board.set(door=1)
+        wire.rest(0.1)
+        assert wire.call(GPIO_READ, VALVE) == OFF
+        own_board.set(door=0)
+        wire.rest(0.05)
+        own_board.set(door=1)
+        wire.rest(0.15)
+        assert wire.call(GPIO_READ, VALVE) == OFF
+        wire.rest(0.15)
+        assert wire.call(GPIO_READ, VALVE) == ON
+
+
 def test_the_longest_time_ends_it_and_the_shortest_rest_follows(garden: Any) -> None:
     board, wire = garden
     board.set(level_ok=1)

@@ -77,6 +77,7 @@ def test_the_lines_of_a_bus_may_be_shared_by_what_is_made_for_it() -> None:
         ([{**PUMP, "max_on_ms": 0}], "pump: max_on_ms is 100 to 86400000"),
         ([{**PUMP, "min_off_ms": -1}], "pump: min_off_ms is 0 to 86400000"),
         ([{**PUMP, "per_minute": 61}], "pump: per_minute is 1 to 60"),
+        ([{**LEVEL, "debounce_ms": 1001}], "level_ok: debounce_ms is 0 to 1000"),
         ([{**PUMP, "max_of_ms": 5}], "pump: unknown option max_of_ms"),
         ([{**LEVEL, "max_on_ms": 500}], "level_ok: unknown option max_on_ms"),
         ([{**PUMP, "needs": "level_ok"}], "pump: needs is a list"),
