@@ -21,6 +21,7 @@ from agent.link.counters import Counters
 from agent.link.discovery import Ports, SerialPorts
 from agent.link.events import Subscription, Subscriptions, Watch
 from agent.link.fetch import fetch_manifest
+from agent.link.image import offer
 from agent.link.leases import Leases, renewal_interval_s
 from agent.link.manifest import Manifest, Method, read_manifest
 from agent.link.manifest_cache import ManifestCache
@@ -242,6 +243,7 @@ class SerialBoard:
             renewing = group.create_task(self._keep_renewing(live))
             group.create_task(self._look_for_lock(live))
             await asyncio.to_thread(self._cache.put, raw)
+            await self._look_for_firmware()
             reason = await live.connection.lost()
             renewing.cancel()
             listening.cancel()
@@ -251,6 +253,11 @@ class SerialBoard:
         live.leases.drop_all()
         live.connection.stop()
         self._note(lock=_lock_sentence(wire.REASON_ESTOP))
+
+    async def _look_for_firmware(self) -> None:
+        identity = self._status.identity
+        if identity is not None:
+            self._note(firmware=await asyncio.to_thread(offer, identity))
 
     async def _look_for_lock(self, live: _Live) -> None:
         """What an earlier session has left, asked after the first round trip has made it ready."""
