@@ -40,7 +40,7 @@ class Reflexes:
         self._samplers = tuple([one for one in features if hasattr(one, "sample")])
         self._system = system
         # By slot; None where there is no rule, which then takes no memory
-        self._rules = [None] * frame.REFLEXES_MOST
+        self._rules = [None] * frame.REFLEXES_MOST  # type: list
         self._active = []
         self._turn = 0
         self._second_ms = ticks_ms()
@@ -208,7 +208,7 @@ class Reflexes:
         try:
             rule.fill(arguments[2:])
         except ValueError as err:
-            raise Refusal(frame.OUT_OF_RANGE, str(err)) from None
+            raise Refusal(frame.OUT_OF_RANGE, str(err))  # noqa: B904  - MicroPython keeps no causes
         self._require_allowed(rule)
         for which in range(rule.conditions):
             if self._sample(rule.pin(which), rule.part(which)) is None:

@@ -125,6 +125,8 @@ def test_rules_are_read_back_and_taken_away(garden: BoardSim) -> None:
         with pytest.raises(Refused) as refused:
             wire.call(codec.METHOD_REFLEX, bytes([GET, slot]))
         assert refused.value.code == codec.OUT_OF_RANGE
+        with pytest.raises(Refused, match="1 s to 7 days"):
+            put(wire, rule(DRY, output=PUMP, every_s=0))
         with pytest.raises(Refused, match="1 to 10000 ms"):
             put(wire, rule(DRY, output=PUMP, for_ms=10_001, every_s=60))
 

@@ -1,14 +1,24 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent.channels.base import Answer, Question
+from agent.dispatch.gate import Gate
+from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.errors import BadArguments, OutcomeUnknown
 from agent.link import frame as wire
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import ChatMessage, Effect, Provenance, ToolResult
+from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
+from agent.security.policy import Autonomy
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.reflex import ReflexTools
+from agent.tools.registry import Registry
 from tests.fakes.board import FakeBoard
+from tests.fakes.clock import SteppedClock
+from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.reflex_table import ReflexTable
 
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
@@ -65,6 +75,29 @@ def test_the_owner_is_asked_in_words_about_a_rule_that_makes_sense(board: FakeBo
     assert adding.in_words(arguments) == (
         f"The board will do this by itself, also without me: {SENTENCE}"
     )
+
+
+async def test_without_the_owners_yes_nothing_reaches_the_board(
+    board: FakeBoard, table: ReflexTable, tmp_path: Path
+) -> None:
+    asked: list[Question] = []
+
+    async def refuse(question: Question) -> Answer:
+        asked.append(question)
+        return Answer.NO
+
+    async def nothing(*_: object) -> None: ...
+
+    approvals = StandingApprovals(tmp_path / "standing.json", SteppedClock())
+    gate = Gate(Autonomy.SUPERVISED, approvals, EmergencyStop(tmp_path))
+    provider = ScriptedProvider(calls(("reflex_add", json.dumps(WATERING))), "no")
+    runner = TurnRunner(provider, Registry([], [ReflexTools(board).tools]), gate, 3)
+    seams = TurnSeams(refuse, nothing, nothing)
+    await runner.run((ChatMessage.user("water it"),), CONTEXT, Provenance.OWNER, seams)
+    (question,) = asked
+    assert SENTENCE in question.words
+    assert json.loads(question.arguments_json) == WATERING
+    assert table.rules == {}
 
 
 @pytest.mark.parametrize(
