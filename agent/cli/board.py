@@ -35,11 +35,12 @@ def run(arguments: Namespace) -> int:
 
 async def _with_board(arguments: Namespace, settings: Settings, paths: Paths) -> int:
     chosen = _chosen(settings, arguments)
-    async with _ready_board(chosen, paths) as board:
+    is_agreed = arguments.action == "configure" and arguments.yes
+    async with _ready_board(chosen, paths, is_agreed=is_agreed) as board:
         if arguments.action == "info":
             return board_info.run(board, as_json=arguments.json)
         if arguments.action == "configure":
-            return await board_configure.run(board, is_agreed=arguments.yes)
+            return board_configure.run(board)
         if arguments.action == "update":
             return await board_update.run(board, arguments)
         return await board_call.run(board, arguments)
@@ -55,7 +56,9 @@ def _chosen(settings: Settings, arguments: Namespace) -> BoardSettings:
 
 
 @contextlib.asynccontextmanager
-async def _ready_board(settings: BoardSettings, paths: Paths) -> AsyncIterator[SerialBoard]:
+async def _ready_board(
+    settings: BoardSettings, paths: Paths, *, is_agreed: bool
+) -> AsyncIterator[SerialBoard]:
     """The board when it is ready.
 
     Raises:
@@ -63,6 +66,8 @@ async def _ready_board(settings: BoardSettings, paths: Paths) -> AsyncIterator[S
     """
     _refuse_if_taken(settings, paths)
     board = SerialBoard(settings, paths.board_folder(settings), SystemClock())
+    if is_agreed:
+        board.agree()
     async with visit(board, _show_progress):
         status = board.status
         if status.state is not BoardState.READY:

@@ -152,6 +152,11 @@ class SerialBoard:
     def pending(self) -> tuple[str, ...]:
         return self._pending
 
+    @property
+    def misconfigured(self) -> str:
+        """Why it does not run with the configuration of the settings; empty where it does."""
+        return self._notes.get("configuration", "")
+
     def agree(self) -> None:
         self._wiring.is_agreed = True
         if self._live is not None and self._pending:

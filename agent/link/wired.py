@@ -80,17 +80,25 @@ class Wiring:
     async def _settled(self, connection: Connection, has_hash: bytes) -> tuple[InForce, bytes]:
         if has_hash == hash_of_wire(self._wanted):
             return InForce(read_entries(self._wanted)), self._wanted
-        stored = await self._stored(connection, has_hash)
-        wanted, old = self._wanted or _NOTHING, read_entries(stored)
-        if stored == wanted or (not stored and not self._wanted):
-            return InForce(old), stored
-        pending = () if self.is_agreed else loosened(old, read_entries(wanted))
-        if pending:
-            return InForce(old, _waiting(pending), pending), stored
+        wanted = self._wanted or _NOTHING
+        if not self.is_agreed:
+            stored = await self._stored(connection, has_hash)
+            old = read_entries(stored)
+            if stored != wanted and (pending := loosened(old, read_entries(wanted))):
+                return InForce(old, _waiting(pending), pending), stored
+        if has_hash == hash_of_wire(wanted):
+            return InForce(read_entries(wanted)), wanted
+        return await self._replaced(connection, has_hash, wanted)
+
+    async def _replaced(
+        self, connection: Connection, has_hash: bytes, wanted: bytes
+    ) -> tuple[InForce, bytes]:
         try:
             await upload(connection, wanted)
         except CallRefused as err:
-            return InForce(old, f"the board refuses its configuration: {_reason(err)}"), stored
+            stored = await self._stored(connection, has_hash)
+            trouble = f"the board refuses its configuration: {_reason(err)}"
+            return InForce(read_entries(stored), trouble), stored
         _log.info("the board has a new configuration")
         return InForce(read_entries(wanted)), wanted
 

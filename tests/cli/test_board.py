@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import board, board_configure, exits
+from agent.cli import board, exits
 from agent.cli.main import main
 from agent.clock import Clock
 from agent.health import visit
@@ -120,9 +120,7 @@ class TestConfigure:
         scripted: ScriptedBoard,
         tmp_path: Path,
         capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        monkeypatch.setattr(board_configure, "READY_TIMEOUT_S", 5.0)
         main(self.write(tmp_path, 5))
         command = self.write(tmp_path, 50)
         assert main(command) == exits.FAILED

@@ -208,6 +208,28 @@ def test_an_upload_that_is_cut_begins_again(
 
 
 @in_virtual_time
+async def test_what_cannot_be_read_is_replaced_once_the_owner_has_agreed(tmp_path: Path) -> None:
+    peer = ScriptedBoard(configuration=b'{"v":9,"pins":[]}')
+    async with linked(peer, tmp_path, settings=BoardSettings(pins=TIGHT)) as link:
+        await link.until(BoardState.REFUSED, "of version 9")
+        link.board.agree()
+        await link.until(BoardState.READY)
+        assert peer.configuration == wire_of(TIGHT)
+
+
+@in_virtual_time
+async def test_a_refusal_after_a_yes_leaves_what_was_there(tmp_path: Path) -> None:
+    peer = ScriptedBoard(configuration=wire_of(TIGHT))
+    async with wired(peer, tmp_path, LOOSE) as link:
+        peer.overrides[wire.METHOD_CONFIG_COMMIT] = (wire.IO, b"the flash did not take it")
+        link.board.agree()
+        await link.until(BoardState.CONNECTING)
+        await link.until(BoardState.READY, "the flash did not take it")
+        assert link.board.manifest is not None
+        assert link.board.manifest.pins[-1].max_on_ms == 5000
+
+
+@in_virtual_time
 async def test_an_absent_board_is_remembered_with_its_pins(tmp_path: Path) -> None:
     peer = ScriptedBoard()
     async with wired(peer, tmp_path, TIGHT):

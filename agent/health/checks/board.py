@@ -12,6 +12,8 @@ from agent.link.base import BoardState, BoardStatus
 from agent.link.board import SerialBoard
 from agent.link.image import offer
 
+# Whether its outputs are locked is asked once it is ready, and answered in a few milliseconds
+FIRST_NEWS_S = 0.1
 _BY_GRAVITY = (Level.OK, Level.WARNING, Level.FAILED)
 
 
@@ -32,6 +34,8 @@ def _together(findings: Sequence[Finding]) -> Finding:
 
 async def _visited(patient: Patient, board: SerialBoard) -> Finding:
     async with visit(board):
+        if board.status.state is BoardState.READY:
+            await asyncio.sleep(FIRST_NEWS_S)
         found = board.status
     if found.state is BoardState.READY:
         said = f"{_shown(found)} answers at {found.port}"
