@@ -111,6 +111,9 @@ class Events:
         if value is None:
             raise Refusal(frame.BAD_PIN, "that pin has no value to tell")
         self._forget(number)
+        if not self._active:
+            # What was left there may be of pins that are wired otherwise now
+            self._ring.clear()
         one = Subscription(number, index, part, mode)
         one.low, one.high, one.least_ms, one.credits = low, high, least_ms, credit
         one.begin(queue, value, ticks_ms())

@@ -39,6 +39,11 @@ class Ring:
         self._times[head & _MASK] = ticks_ms()
         self._head = head + 1
 
+    def clear(self):
+        self._tail = self._head
+        for index in range(_PINS_MOST):
+            self.lost[index] = 0
+
     def take(self):
         # Whether there was an edge; it is in `index`, `level` and `at_ms` then
         tail = self._tail
