@@ -65,7 +65,8 @@ class Update:
         self._was_greeted = self._was_greeted or is_open
 
     def tick(self, now_ms):
-        if self._page >= 0:
+        # Nothing looks after an output while flash is erased
+        if self._page >= 0 and not self._outputs.held:
             self._erase_page()
         if self._reset_ms is not None and ticks_diff(now_ms, self._reset_ms) >= _RESET_AFTER_MS:
             machine.reset()
@@ -84,7 +85,7 @@ class Update:
             raise Refusal(frame.NOT_SUPPORTED, "its flash cannot keep two versions: scripts/flash")
         if action == CONFIRM:
             return self._confirm()
-        if self._outputs.leased:
+        if self._outputs.held:
             raise Refusal(frame.UNSAFE_STATE, "an output is on")
         if action == BEGIN:
             need(arguments, 37)

@@ -1,6 +1,7 @@
 """Updates over the link, the code of the firmware under CPython: whatever happens, it boots."""
 
 import contextlib
+import hashlib
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,9 +115,24 @@ def test_an_image_without_an_end_is_refused(board: Board) -> None:
         board.begin(image(2, 2 * 4096))
 
 
+def test_flash_is_not_erased_while_an_output_is_on(board: Board) -> None:
+    arguments = struct.pack("<I", len(NEW)) + hashlib.sha256(NEW).digest()
+    with pytest.raises(Refusal, match="erasing"):
+        while True:
+            board.run(BEGIN, arguments)
+    board.outputs.held = 1
+    for _ in range(20):
+        board.tick()
+    board.outputs.held = 0
+    # It is where it was
+    with pytest.raises(Refusal, match="erasing"):
+        board.run(BEGIN, arguments)
+    assert board.begin(NEW) == 0
+
+
 def test_outputs_that_are_on_come_first(board: Board) -> None:
     board.begin(NEW)
-    board.outputs.leased = 1
+    board.outputs.held = 1
     for action, arguments in (
         (BEGIN, bytes(36)),
         (WRITE, bytes(4) + NEW[:200]),

@@ -152,7 +152,7 @@ def board_with(store: NativeFlash, installed: int = 1) -> Iterator[Board]:
         # Collecting for real would take longer than everything else together
         memory = SimpleNamespace(collect=lambda: None, mem_free=lambda: 50_000)
         slots.gc = update.gc = memory
-        board = Board(store, slots, update, SimpleNamespace(leased=0))
+        board = Board(store, slots, update, SimpleNamespace(held=0))
         board.install(image(installed))
         board.power_on()
         yield board
