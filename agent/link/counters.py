@@ -3,6 +3,8 @@
 from collections import deque
 from dataclasses import dataclass, field
 
+from agent.link.timekeeping import DeviceClock
+
 # Enough for a 99th percentile that is not a single bad moment, and minutes of pings
 KEPT_ROUND_TRIPS = 512
 
@@ -39,6 +41,7 @@ class Counters:
     frames_ignored: int = 0
     answers_late: int = 0
     round_trips: RoundTrips = field(default_factory=RoundTrips)
+    clock: DeviceClock = field(default_factory=DeviceClock)
 
     def as_numbers(self) -> dict[str, float | None]:
         """How the line is."""
@@ -48,6 +51,8 @@ class Counters:
             "crc_errors": self.crc_errors,
             "rtt_p50_ms": self.round_trips.percentile_ms(0.5),
             "rtt_p99_ms": self.round_trips.percentile_ms(0.99),
+            "clock_offset_s": round(self.clock.offset_s, 4) if self.clock.is_set else None,
+            "clock_drift_ppm": round(self.clock.drift_ppm, 1) if self.clock.is_set else None,
         }
 
     def in_words(self) -> str:

@@ -19,7 +19,6 @@ from agent.link.greeting import (
     read_greeting,
 )
 from agent.link.overheard import Overheard
-from agent.link.timekeeping import DeviceClock
 from agent.link.window import Arrival, Outgoing, ReceiveWindow, SendWindow
 
 # A board between two passes of its loop answers well within this
@@ -94,7 +93,7 @@ class Session:
         self.reason = ""
         self.greeting: Greeting | None = None
         self.counters = Counters()
-        self.device_clock = DeviceClock()
+        self.device_clock = self.counters.clock
         # Whether an output is away from its safe value because of this session
         self.is_holding = False
         self._nonce = nonce

@@ -50,6 +50,15 @@ def test_a_line_is_told_in_numbers_and_in_words() -> None:
         "crc_errors": 1,
         "rtt_p50_ms": None,
         "rtt_p99_ms": None,
+        "clock_offset_s": None,
+        "clock_drift_ppm": None,
     }
     counters.round_trips.add(0.0015)
     assert counters.in_words().endswith(", round trip 1.5 ms (99 %: 1.5 ms)")
+
+
+def test_the_clock_of_the_board_is_told_once_it_is_known() -> None:
+    counters = Counters()
+    counters.clock.note(100.0, 100.002, 60_000)
+    told = counters.as_numbers()
+    assert (told["clock_offset_s"], told["clock_drift_ppm"]) == (40.001, 0.0)
