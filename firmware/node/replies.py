@@ -25,6 +25,9 @@ class Replies:
             self._ids[slot] = -1
 
     def find(self, request_id):
+        # Nearly always it is a new one, which the list itself finds out faster
+        if request_id not in self._ids:
+            return -1
         for slot in range(_SLOTS):
             if self._ids[slot] == request_id:
                 return slot
