@@ -8,8 +8,17 @@ from time import ticks_diff
 from micropython import const
 
 _MINUTE_MS = const(60_000)
+_OPTIONS = ("max_on_ms", "min_off_ms", "per_minute")
 # A pass of the loop with a collection in it: going safe this much early is going safe in time
 EARLY_MS = 20
+
+
+def limits_of(options, now_ms):
+    # Those that have none share one that forbids nothing: memory
+    for name in _OPTIONS:
+        if options.get(name):
+            return Limits(options, now_ms)
+    return _FREE
 
 
 class Limits:
@@ -67,3 +76,6 @@ class Limits:
 def _told(left_ms):
     tenths = (left_ms + 99) // 100
     return "%d.%d s" % (tenths // 10, tenths % 10)
+
+
+_FREE = Limits({}, 0)

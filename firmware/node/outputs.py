@@ -10,7 +10,7 @@ from time import ticks_add, ticks_diff, ticks_ms
 
 import frame
 from node.calls import Refusal
-from node.limits import Limits
+from node.limits import limits_of
 
 # A board file or a configuration may ask for less, never for more
 LEASE_LONGEST_MS = 10_000
@@ -34,7 +34,7 @@ class Output:
         self._safe_level = self.safe ^ self._inverted
         self.lease_ms = min(options.get("lease_ms", LEASE_DEFAULT_MS), LEASE_LONGEST_MS)
         self.ends_ms = 0
-        self.limits = Limits(options, now_ms)
+        self.limits = limits_of(options, now_ms)
         # What must be so while it is on: (reading, value, name), where reading() gives a value
         self.needs = needs
         # A device that cannot be driven from an interrupt says so

@@ -28,7 +28,7 @@ class Pins:
         self.apply(entries)
 
     def apply(self, entries):
-        # Raises Unfit when an entry cannot be made; then only what came before it is left
+        # Raises Unfit when an entry cannot be made; then nothing can be switched until others are
         self.outputs.replace(())
         self.ticking = ()
         old = [slot for slot in self._slots if slot is not None]
@@ -42,8 +42,12 @@ class Pins:
             for at in range(len(rows)):
                 self._slots.append(kept[at] or _made(rows[at]))
             self._connect()
-        finally:
-            self.outputs.replace(tuple([slot and slot.output for slot in self._slots]))
+            table = tuple([slot and slot.output for slot in self._slots])
+        except Unfit:
+            raise
+        except Exception as err:  # memory, above all: no output without its interlocks
+            raise Unfit(_told(err))  # noqa: B904  - MicroPython keeps no causes
+        self.outputs.replace(table)
 
     def can_read(self, index):
         return self.find(index) is not None and self._slots[index].input is not None
