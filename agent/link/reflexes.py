@@ -248,13 +248,21 @@ def _condition_in_words(manifest: Manifest, condition: Condition) -> str:
     slack = _with_unit(field, condition.hysteresis) if condition.hysteresis else ""
     match condition.comparison:
         case "below" | "above":
-            until = f" (and until it is back by {slack})" if slack else ""
+            until = f" (and until it is back at {_back(field, condition)})" if slack else ""
             return f"{name} is {condition.comparison} {value}{until}"
         case "equal":
             return f"{name} is within {slack} of {value}" if slack else f"{name} is {value}"
         case _:
             away = f"more than {slack} away from" if slack else "not"
             return f"{name} is {away} {value}"
+
+
+def _back(field: Field | None, condition: Condition) -> str:
+    """Where a comparison that held ends."""
+    if isinstance(condition.value, str):
+        return condition.value
+    away = condition.hysteresis if condition.comparison == "below" else -condition.hysteresis
+    return _with_unit(field, condition.value + away)
 
 
 def _with_unit(field: Field | None, value: float | str) -> str:

@@ -273,8 +273,8 @@ def _failure(err: LinkError) -> ToolResult:
             text = f"it is not known whether the board did it ({err}); reflex_list tells"
         case CallRefused(code="not_supported"):
             text = "this board's firmware has no reflexes: update it"
-        case CallRefused():
-            text = f"the board refused: {err.detail or err.code.replace('_', ' ')}"
+        case CallRefused() if err.detail:
+            text = f"the board refused: {err.detail}"
         case _:
-            text = str(err)
+            text = f"the board refused: {err}"
     return ToolResult(success=False, text=text)

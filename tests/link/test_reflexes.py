@@ -60,7 +60,7 @@ def test_the_layout_is_that_of_the_board() -> None:
 
 def test_a_rule_in_words() -> None:
     assert in_words(GARDEN, WATERING) == (
-        "When a0 is below 1.2 V (and until it is back by 0.1 V) and button is on, without a break "
+        "When a0 is below 1.2 V (and until it is back at 1.3 V) and button is on, without a break "
         "for 10 s: pump on for 5 s, at most once every 60 min."
     )
 
@@ -69,6 +69,7 @@ def test_a_rule_in_words() -> None:
     ("condition", "words"),
     [
         (Condition("mcu_temperature", "above", 60), "When mcu_temperature is above 60 °C:"),
+        (Condition("a0", "above", 2, 0.5), "When a0 is above 2 V (and until it is back at 1.5 V):"),
         (Condition("a0", "equal", 1, 0.5), "When a0 is within 0.5 V of 1 V:"),
         (Condition("a0", "unequal", 1, 0.5), "When a0 is more than 0.5 V away from 1 V:"),
         (Condition("a0", "equal", 1), "When a0 is 1 V:"),
@@ -165,6 +166,20 @@ rules = st.builds(
 @given(rules)
 def test_a_rule_comes_back_from_the_wire_as_it_was(rule: Rule) -> None:
     assert read_rule(GARDEN, pack_rule(GARDEN, rule)) == rule
+
+
+def test_what_names_a_pin_that_is_gone_is_told_by_its_number() -> None:
+    told = in_words(Manifest(1, "t"), read_rule(Manifest(1, "t"), pack_rule(GARDEN, WATERING)))
+    assert told.startswith("When pin 4 is below 1200 (and until it is back at 1300) and pin 3 is 1")
+    assert "pin 1 1 for 5 s" in told
+
+
+def test_a_switch_that_another_agent_compared_by_size_can_be_told() -> None:
+    raw = bytearray(pack_rule(GARDEN, changed(when=(Condition("button", "equal", "on"),))))
+    raw[20], raw[25] = 0, 1
+    assert "button is below on (and until it is back at on)" in in_words(
+        GARDEN, read_rule(GARDEN, bytes(raw))
+    )
 
 
 @given(st.binary(max_size=80))
