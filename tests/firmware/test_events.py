@@ -13,6 +13,8 @@ from tests.firmware.methods import GPIO_READ, PINS
 
 LISTEN_S = 0.15
 PATIENCE_S = 5.0
+# The collector finds what it finds: less than four bytes for each event
+HEAP_NOISE_BYTES = 1_500
 NO_PIN = 255
 LOW, HIGH = 1_000, 2_000
 
@@ -236,3 +238,21 @@ def test_a_thousand_events_are_told_or_counted(wire: Wire, board: BoardSim) -> N
     assert len(told) < 1000
     assert len(told) + sum(dropped for _, _, dropped, _, _ in told) == 1000
     assert told[-1][1] == 1000
+
+
+def test_the_heap_does_not_grow_with_events(wire: Wire, board: BoardSim) -> None:
+    def free_bytes_after(presses: int) -> int:
+        for press in range(presses):
+            board.set(button=(press + 1) % 2)
+            if press % 8 == 7:
+                wire.call(codec.METHOD_CREDIT, bytes([0, 8]))
+        for _ in wire.frames(LISTEN_S):
+            pass
+        free: int = board.order({"get": True})["heap_free"]
+        return free
+
+    subscribe(wire, "button", credits=8)
+    # The first ones fill what is kept anyway
+    before = free_bytes_after(100)
+    assert free_bytes_after(400) >= before - HEAP_NOISE_BYTES
+    assert len(wire.events) > 100
