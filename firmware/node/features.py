@@ -2,23 +2,43 @@
 #
 # `system` comes first: the outputs' leases are looked at before anything that may take its time.
 
+import frame
 import slots
 from node.analog import Analog
 from node.attached import Attached
 from node.gpio import Gpio
-from node.reflexes import Reflexes
+from node.on_demand import OnDemand
 from node.store import Store
 from node.supply import Supply
 from node.thermometer import Thermometer
-from node.update import Update
 
 
 def of(board, pins, system, configuration):
     features = [system, configuration, Gpio(pins), Analog(pins), Attached(pins)]
-    features.append(Update(board, pins.outputs, system, slots.open_store()))
     if board.HAS_MCU_TEMPERATURE:
         features += [Thermometer(), Supply()]
-    # Last, so that it finds every feature that has values
+    features.append(OnDemand(frame.METHOD_UPDATE, _update(board, pins, system), slots.trial))
     store = Store(board.FLASH_CLASS, "reflexes")
-    features.append(Reflexes(pins, configuration, features, store, system))
+    has_rules = bool(store.load()) or store.is_damaged
+    # Last, so that it finds every feature that has values
+    make = _reflexes(pins, configuration, tuple(features), store, system)
+    features.append(OnDemand(frame.METHOD_REFLEX, make, has_rules))
     return tuple(features)
+
+
+def _update(board, pins, system):
+    def make():
+        from node.update import Update  # noqa: PLC0415  - on demand
+
+        return Update(board, pins.outputs, system, slots.open_store())
+
+    return make
+
+
+def _reflexes(pins, configuration, features, store, system):
+    def make():
+        from node.reflexes import Reflexes  # noqa: PLC0415  - on demand
+
+        return Reflexes(pins, configuration, features, store, system)
+
+    return make

@@ -1,0 +1,27 @@
+# A feature whose code takes memory only once somebody needs it: a board has little.
+
+
+class OnDemand:
+    # `make` imports the feature and makes it; it is called at the first request for `method`, or
+    # at once where there is something for it to do already.
+
+    def __init__(self, method, make, is_needed):
+        self._method = method
+        self._make = make
+        self._made = make() if is_needed else None
+
+    def handlers(self):
+        return {self._method: self._obey}
+
+    def tick(self, now_ms):
+        if self._made is not None:
+            self._made.tick(now_ms)
+
+    def begin_session(self, is_open):
+        if hasattr(self._made, "begin_session"):
+            self._made.begin_session(is_open)
+
+    def _obey(self, arguments, answer):
+        if self._made is None:
+            self._made = self._make()
+        return self._made.handlers()[self._method](arguments, answer)
