@@ -18,8 +18,9 @@ class OnDemand:
             self._made.tick(now_ms)
 
     def begin_session(self, is_open):
-        if hasattr(self._made, "begin_session"):
-            self._made.begin_session(is_open)
+        made = self._made
+        if made is not None and hasattr(made, "begin_session"):
+            made.begin_session(is_open)
 
     def _obey(self, arguments, answer):
         if self._made is None:
