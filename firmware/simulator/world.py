@@ -220,19 +220,32 @@ def feed():
 
 
 def listen():
+    try:
+        _listen()
+    except OSError:  # the host is gone and left something unread, or was not told something
+        _vanish()
+
+
+def _listen():
     data = wires.control_bytes()
     if data is None:
         return
     if not data:
-        wires.remove_link()
-        sys.exit(_PULLED_OUT)  # the host was killed: the board vanishes at once
+        _vanish()
     _world.unread += data
     while b"\n" in _world.unread:
         line, _world.unread = _world.unread.split(b"\n", 1)
         try:
-            wires.reply(json.dumps(_obey(json.loads(line))))
+            answer = _obey(json.loads(line))
         except (ValueError, KeyError, TypeError, AttributeError) as fault:
-            wires.reply(json.dumps({"error": str(fault)}))
+            answer = {"error": str(fault)}
+        wires.reply(json.dumps(answer))
+
+
+def _vanish():
+    # The host was killed: the board is gone at once
+    wires.remove_link()
+    sys.exit(_PULLED_OUT)
 
 
 def _obey(order):

@@ -25,7 +25,8 @@ def test_the_watchdog_is_fed_in_one_place_after_a_pass_without_a_fault() -> None
         if isinstance(node, ast.Try)
         and any(feeds[0][1].lineno == one.lineno for one in node.orelse)
     )
-    assert [ast.unparse(one) for one in attempt.orelse] == ["watchdog.feed()"]
+    # The last thing of a pass that went well
+    assert ast.unparse(attempt.orelse[-1]) == "watchdog.feed()"
     assert "feed" not in "".join(ast.unparse(one) for one in attempt.body + attempt.handlers)
 
 

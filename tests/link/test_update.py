@@ -74,7 +74,7 @@ async def test_a_board_that_cannot_says_so(hardware: Board) -> None:
 
 @in_virtual_time
 async def test_an_output_that_is_on_refuses_it(hardware: Board) -> None:
-    hardware.outputs.leased = 1
+    hardware.outputs.held = 1
     with pytest.raises(UpdateFailed, match="an output is on"):
         await updated(UpdatableBoard(hardware))
 
