@@ -5,6 +5,7 @@ import struct
 from collections.abc import Iterator
 
 from agent.link import frame as codec
+from firmware.host.simulation import HEAP
 from firmware.host.wire import Wire
 from scripts.lib.bench.boards import GPIO_READ, GPIO_WRITE, PINS, one_board
 from scripts.lib.bench.pipeline import pipelined
@@ -34,7 +35,7 @@ def measure(requests: int) -> Row:
         f"firmware heap growth over {requests:,} requests",
         "0 bytes",
         f"{growth} bytes ({answered:,} answered)",
-        f"{again} bytes over none; {before:,} free of 200 KB",
+        f"{again} bytes over none; {before:,} of {HEAP} free",
         growth <= 0 and answered == requests,
     )
 
