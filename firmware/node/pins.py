@@ -3,6 +3,8 @@
 # Reading is done here; driving only through outputs. `apply` puts other entries in place: outputs
 # are safe before anything changes, and what stays as it was is not touched.
 
+import gc
+
 import machine
 from node import kinds
 from node.outputs import Outputs
@@ -113,11 +115,19 @@ def _made(row):
     if row is None:
         return None
     try:
-        if "kind" not in row:
-            return Slot(row, row["can"])
-        return Slot(row, _CAN.get(row["kind"], ()), kinds.device_class(row["kind"]))
+        try:
+            return _make(row)
+        except MemoryError:  # a driver is loaded in one piece: once more, with the rest collected
+            gc.collect()
+            return _make(row)
     except Exception as err:  # of any driver; what it says is for whoever wrote the entry
         raise Unfit("%s: %s" % (row["name"], _told(err)))  # noqa: B904  - MicroPython keeps no causes
+
+
+def _make(row):
+    if "kind" not in row:
+        return Slot(row, row["can"])
+    return Slot(row, _CAN.get(row["kind"], ()), kinds.device_class(row["kind"]))
 
 
 def _taken(slots, row):
