@@ -44,7 +44,6 @@ from agent.providers.base import Provider
 from agent.providers.credentials import chosen_kind, find_key
 from agent.providers.fallback import FallbackProvider
 from agent.providers.offline.provider import OfflineProvider
-from agent.providers.openai import OpenAIProvider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
@@ -195,6 +194,8 @@ def _provider(
     offline = OfflineProvider(embedder)
     if chosen_kind(settings.provider, environ) == "offline":
         return offline
+    from agent.providers.openai import OpenAIProvider  # noqa: PLC0415 - offline goes without it
+
     return FallbackProvider(OpenAIProvider(settings.provider, environ, http), offline)
 
 
