@@ -1,7 +1,7 @@
 """What arrived while nobody greeted back, and what that says of the device at the other end."""
 
-# Enough of the latest bytes to recognise a prompt in
-_KEPT_BYTES = 512
+# A sign may arrive in two reads: so much of the latest bytes is looked at again
+_KEPT_BYTES = 64
 # What each kind of stranger writes, and what to tell the person
 _STRANGERS = (
     (
@@ -17,23 +17,33 @@ _STRANGERS = (
 
 
 class Overheard:
-    """The last bytes of a device that has not greeted back."""
+    """What a device that has not greeted back has said so far."""
 
     def __init__(self) -> None:
         self.is_echo = False
-        self._kept = bytearray()
+        self._latest = b""
+        # Once seen, for good: a prompt that echoes our greetings soon says nothing else
+        self._stranger = ""
 
     def add(self, data: bytes) -> None:
-        self._kept += data
-        del self._kept[:-_KEPT_BYTES]
+        heard = self._latest + data
+        if not self._stranger:
+            self._stranger = _stranger_of(heard)
+        self._latest = heard[-_KEPT_BYTES:]
 
     def sentence(self, path: str) -> str:
         """Why there is no session, for a person."""
         if self.is_echo:
             return f"{path} only echoes what is sent: is its receive pin wired to its own output?"
-        if not self._kept:
+        if not self._latest:
             return f"nothing answers at {path}: is the Barnacle firmware on the board?"
-        for signs, sentence in _STRANGERS:
-            if any(sign in self._kept for sign in signs):
-                return sentence.format(path=path)
+        if self._stranger:
+            return self._stranger.format(path=path)
         return f"what arrives at {path} is not the board's protocol: wrong device or wrong baud"
+
+
+def _stranger_of(heard: bytes) -> str:
+    for signs, sentence in _STRANGERS:
+        if any(sign in heard for sign in signs):
+            return sentence
+    return ""

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import pty
+import signal
 import subprocess
 import tty
 from collections.abc import Iterator
@@ -77,14 +78,18 @@ async def test_a_real_micropython_prompt_is_recognised(
 
 @contextlib.contextmanager
 def prompt(command: list[str]) -> Iterator[str]:
-    """An interpreter that waits for somebody to type, at the other end of two terminals."""
+    """An interpreter that waits for somebody to type, at the other end of two terminals.
+
+    It starts again like a board after a soft reset: a Ctrl-D among the bytes it is sent ends it.
+    """
     near, far = pty.openpty()
     tty.setraw(far)
-    process = subprocess.Popen([*command, "-i"], stdin=near, stdout=near, stderr=near)
-    os.close(near)
+    for_ever = ["sh", "-c", 'while "$@"; do :; done', "sh", *command, "-i"]
+    process = subprocess.Popen(for_ever, stdin=near, stdout=near, stderr=near, process_group=0)
     try:
         yield os.ttyname(far)
     finally:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        os.close(near)
         os.close(far)

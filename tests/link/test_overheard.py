@@ -27,9 +27,16 @@ def test_an_echo_is_told_whatever_else_was_heard() -> None:
     assert "echoes" in overheard.sentence("/dev/x")
 
 
-def test_only_the_latest_bytes_are_kept() -> None:
+def test_a_prompt_that_echoes_our_greetings_stays_a_prompt() -> None:
     overheard = Overheard()
     overheard.add(b">>> ")
     for _ in range(1000):
         overheard.add(b"\x55" * 100)
-    assert "MicroPython" not in overheard.sentence("/dev/x")
+    assert "MicroPython prompt" in overheard.sentence("/dev/x")
+
+
+def test_a_sign_that_arrives_in_two_reads_is_seen() -> None:
+    overheard = Overheard()
+    overheard.add(b"\x55" * 1000 + b"Micro")
+    overheard.add(b"Python")
+    assert "MicroPython prompt" in overheard.sentence("/dev/x")
