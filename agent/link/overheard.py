@@ -33,12 +33,13 @@ class Overheard:
 
     def sentence(self, path: str) -> str:
         """Why there is no session, for a person."""
+        # First: a prompt may echo a greeting whole
+        if self._stranger:
+            return self._stranger.format(path=path)
         if self.is_echo:
             return f"{path} only echoes what is sent: is its receive pin wired to its own output?"
         if not self._latest:
             return f"nothing answers at {path}: is the Barnacle firmware on the board?"
-        if self._stranger:
-            return self._stranger.format(path=path)
         return f"what arrives at {path} is not the board's protocol: wrong device or wrong baud"
 
 

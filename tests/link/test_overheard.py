@@ -20,11 +20,18 @@ def test_a_stranger_is_told_by_what_it_says(heard: bytes, words: str) -> None:
     assert words in overheard.sentence("/dev/x")
 
 
-def test_an_echo_is_told_whatever_else_was_heard() -> None:
+def test_an_echo_is_told() -> None:
+    overheard = Overheard()
+    overheard.add(b"\x55" * 100)
+    overheard.is_echo = True
+    assert "echoes" in overheard.sentence("/dev/x")
+
+
+def test_a_prompt_that_echoes_a_greeting_whole_is_a_prompt() -> None:
     overheard = Overheard()
     overheard.add(b">>> ")
     overheard.is_echo = True
-    assert "echoes" in overheard.sentence("/dev/x")
+    assert "MicroPython prompt" in overheard.sentence("/dev/x")
 
 
 def test_a_prompt_that_echoes_our_greetings_stays_a_prompt() -> None:
