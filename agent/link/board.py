@@ -22,7 +22,7 @@ from agent.link.discovery import Ports, SerialPorts
 from agent.link.events import Subscription, Subscriptions, Watch
 from agent.link.fetch import fetch_manifest
 from agent.link.image import offer
-from agent.link.leases import Leases, renewal_interval_s
+from agent.link.leases import Leases, is_at_rest, renewal_interval_s
 from agent.link.manifest import Manifest, Method, read_manifest
 from agent.link.manifest_cache import ManifestCache
 from agent.link.packing import BadAnswer, pack, pin_bits, unpack
@@ -120,9 +120,10 @@ class SerialBoard:
                 # A question that was not answered has done nothing
                 raise LinkLost(str(err)) from err
             raise
+        values = _values(live.manifest, described, result)
         if described.lease:
-            live.leases.hold(pin_bits(live.manifest, described, arguments))
-        return _values(live.manifest, described, result)
+            _hold_or_drop(live, described, arguments, values)
+        return values
 
     async def exchange(self, method: int, arguments: bytes) -> bytes:
         live = self._live
@@ -337,6 +338,17 @@ class SerialBoard:
             _log.warning("%s: %s", self.name, trouble)
         else:
             _log.info("%s: %s at %s", self.name, state.value, port or "no port")
+
+
+def _hold_or_drop(
+    live: _Live, method: Method, arguments: Mapping[str, Value], values: Mapping[str, Value]
+) -> None:
+    bits = pin_bits(live.manifest, method, arguments)
+    named = [pin for pin in live.manifest.pins if bits & 1 << pin.index]
+    if named and all(is_at_rest(pin, method, arguments, values) for pin in named):
+        live.leases.drop(bits)
+    else:
+        live.leases.hold(bits)
 
 
 def _urgent(method: int, arguments: bytes = b"") -> Request:

@@ -4,9 +4,10 @@ Only what was switched on in this session is ever renewed: a lease that ended st
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from agent.link.manifest import Manifest
+from agent.link.base import Value
+from agent.link.manifest import Manifest, Method, Pin
 
 # A lease is renewed this many times while it runs, so that three may be lost
 RENEWALS_PER_LEASE = 4
@@ -14,6 +15,8 @@ RENEWALS_PER_LEASE = 4
 MOVING = frozenset({"out", "pwm", "servo", "pixels"})
 # A board that asks for more is renewed no faster: its link could do nothing else
 MIN_LEASE_MS = 200
+# The angle that gives a servo no pulses
+_RELEASED = -1
 
 
 class Leases:
@@ -30,6 +33,9 @@ class Leases:
 
     def hold(self, bits: int) -> None:
         self._change(self.held | bits)
+
+    def drop(self, bits: int) -> None:
+        self._change(self.held & ~bits)
 
     def drop_all(self) -> None:
         self._change(0)
@@ -51,6 +57,23 @@ class Leases:
         else:
             self._is_held.clear()
         self._on_change(bool(held))
+
+
+def is_at_rest(
+    pin: Pin, method: Method, arguments: Mapping[str, Value], result: Mapping[str, Value]
+) -> bool:
+    """Whether a write has brought the pin to its safe value, which nobody has to hold."""
+    setting = method.arguments[-1]
+    value = arguments.get(setting.name)
+    match next((field.pins for field in method.arguments if field.pins), ""):
+        case "pixels":
+            # Others of the chain may still be lit
+            return result.get("lit") == 0
+        case "servo":
+            return value == _RELEASED
+        case "pwm":
+            return value == pin.safe
+    return pin.safe < len(setting.choices) and value == setting.choices[pin.safe]
 
 
 def renewal_interval_s(manifest: Manifest, lease_ms: int) -> float:

@@ -65,6 +65,30 @@ async def test_an_output_the_board_let_go_of_is_told_and_not_renewed(
         assert board.outputs[0] == 0
 
 
+@in_virtual_time
+async def test_an_output_that_was_switched_off_is_neither_renewed_nor_missed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with ready(tmp_path) as (link, board):
+        await link.board.call("gpio_write", LED_ON)
+        with caplog.at_level(logging.WARNING):
+            await link.board.call("gpio_write", {"pin": "led", "value": "off"})
+            board.requests.clear()
+            await asyncio.sleep(5)
+        assert board.requests == []
+        assert "let go of" not in caplog.text
+
+
+@in_virtual_time
+async def test_switching_one_off_leaves_the_others_held(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        await link.board.call("gpio_write", LED_ON)
+        await link.board.call("gpio_write", {"pin": "pump", "value": "on"})
+        await link.board.call("gpio_write", {"pin": "pump", "value": "off"})
+        await asyncio.sleep(5)
+        assert board.outputs == {0: 1, 1: 0}
+
+
 @pytest.mark.parametrize("answer", [(8, b"what?"), (0, b"\x01")])
 def test_a_renewal_that_fails_is_told_and_tried_again(
     tmp_path: Path, answer: tuple[int, bytes], caplog: pytest.LogCaptureFixture

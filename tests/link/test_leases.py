@@ -1,7 +1,10 @@
 import asyncio
 
-from agent.link.leases import MIN_LEASE_MS, Leases, renewal_interval_s
-from agent.link.manifest import Manifest, Pin
+import pytest
+
+from agent.link.base import Value
+from agent.link.leases import MIN_LEASE_MS, Leases, is_at_rest, renewal_interval_s
+from agent.link.manifest import Field, Manifest, Method, Pin
 
 
 def outputs(*lease_ms: int) -> Manifest:
@@ -64,3 +67,51 @@ def test_the_shortest_lease_sets_the_pace() -> None:
 def test_a_board_cannot_ask_for_a_storm_of_renewals() -> None:
     assert renewal_interval_s(outputs(0), lease_ms=2000) == MIN_LEASE_MS / 4000
     assert renewal_interval_s(outputs(-5), lease_ms=2000) > 0
+
+
+def test_what_was_put_down_is_not_held_any_more() -> None:
+    told: list[bool] = []
+    leases = Leases(told.append)
+    leases.hold(0b11)
+    leases.drop(0b01)
+    assert leases.held == 0b10
+    leases.drop(0b10)
+    assert told == [True, True, False]
+
+
+def writes(capability: str, *fields: Field) -> Method:
+    pin = Field("pin", "B", pins=capability)
+    return Method(16, "write", "", (pin, *fields), safety="actuate", lease=True)
+
+
+SWITCH = writes("out", Field("value", "B", choices=("off", "on")))
+FAN = writes("pwm", Field("frequency", "H"), Field("duty", "H", scale=0.1, unit="%"))
+ARM = writes("servo", Field("angle", "h"))
+STRIP = writes("pixels", Field("red", "B"))
+
+
+@pytest.mark.parametrize(
+    ("method", "safe", "arguments", "result", "rests"),
+    [
+        (SWITCH, 0, {"value": "off"}, {}, True),
+        (SWITCH, 0, {"value": "on"}, {}, False),
+        (SWITCH, 1, {"value": "on"}, {}, True),
+        (SWITCH, 1, {"value": "off"}, {}, False),
+        (SWITCH, 7, {"value": "on"}, {}, False),
+        (FAN, 0, {"frequency": 0, "duty": 0}, {}, True),
+        (FAN, 0, {"frequency": 0, "duty": 12.5}, {}, False),
+        (FAN, 100, {"frequency": 0, "duty": 100}, {}, True),
+        (ARM, 0, {"angle": -1}, {}, True),
+        (ARM, 0, {"angle": 0}, {}, False),
+        (STRIP, 0, {"red": 0}, {"lit": 0}, True),
+        (STRIP, 0, {"red": 0}, {"lit": 3}, False),
+    ],
+)
+def test_a_write_of_the_safe_value_puts_the_output_down(
+    method: Method,
+    safe: int,
+    arguments: dict[str, Value],
+    result: dict[str, Value],
+    rests: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    assert is_at_rest(Pin(0, "p", "PB0", safe=safe), method, arguments, result) is rests
