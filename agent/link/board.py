@@ -22,10 +22,10 @@ from agent.link.discovery import Ports, SerialPorts
 from agent.link.events import Subscription, Subscriptions, Watch
 from agent.link.fetch import fetch_manifest
 from agent.link.image import offer
-from agent.link.leases import Leases, is_at_rest, renewal_interval_s
+from agent.link.leases import Leases, renewal_interval_s
 from agent.link.manifest import Manifest, Method, read_manifest
 from agent.link.manifest_cache import ManifestCache
-from agent.link.packing import BadAnswer, pack, pin_bits, unpack
+from agent.link.packing import BadAnswer, pack, unpack
 from agent.link.reconnect import POLL_S, BackOff
 from agent.link.session import Request
 from agent.link.settings import BoardSettings
@@ -72,6 +72,8 @@ class SerialBoard:
         self._listeners: list[Callable[[Manifest], None]] = []
         self._last_identity: BoardIdentity | None = None
         self._is_stopped = False
+        # There from before the greeting, so that a stop never waits for one
+        self._connection: Connection | None = None
         # What a person should know while it is ready, by subject
         self._notes: dict[str, str] = {}
         self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble="not looked for yet")
@@ -122,7 +124,7 @@ class SerialBoard:
             raise
         values = _values(live.manifest, described, result)
         if described.lease:
-            _hold_or_drop(live, described, arguments, values)
+            live.leases.note(live.manifest, described, arguments, values)
         return values
 
     async def exchange(self, method: int, arguments: bytes) -> bytes:
@@ -145,9 +147,13 @@ class SerialBoard:
         self._is_stopped = True
         if self._live is not None:
             self._lock(self._live)
+        elif self._connection is not None:
+            self._connection.stop()
 
     def allow(self) -> None:
         self._is_stopped = False
+        if self._connection is not None:
+            self._connection.allow()
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -207,18 +213,20 @@ class SerialBoard:
             self._become(BoardState.CONNECTING, path, "")
         try:
             port = await self._ports.open(path)
-            async with Connection(port, self._clock) as connection:
+            connection = Connection(port, self._clock, is_stopped=self._is_stopped)
+            async with connection:
                 self.counters = connection.session.counters
+                self._connection = connection
                 await self._serve(path, connection)
         except WrongDevice as err:
             self._become(BoardState.REFUSED, path, str(err))
         except LinkError as err:
             self._become(BoardState.CONNECTING, path, str(err))
+        finally:
+            self._connection = None
 
     async def _serve(self, path: str, connection: Connection) -> None:
         greeting = await connection.greet()
-        if self._is_stopped:
-            connection.stop()
         raw = await asyncio.to_thread(self._cache.get, greeting.manifest_hash)
         if raw is None:
             raw = await fetch_manifest(connection, greeting.manifest_hash)
@@ -232,7 +240,6 @@ class SerialBoard:
         self._become_ready(path, greeting.identity)
         self._note(configuration=in_force.trouble)
         if self._is_stopped:
-            # Once more: it may have been set while the configuration was on its way
             self._lock(live)
         try:
             reason = await self._hold(live, raw)
@@ -272,6 +279,10 @@ class SerialBoard:
         except LinkError as err:
             _log.info("it is not known whether outputs are locked: %s", err)
         else:
+            if self._is_stopped and found != wire.REASON_ESTOP:
+                # A noisy line has swallowed it
+                self._lock(live)
+                return
             self._note(lock=_lock_sentence(found) if found else "")
 
     async def _keep_renewing(self, live: _Live) -> None:
@@ -338,17 +349,6 @@ class SerialBoard:
             _log.warning("%s: %s", self.name, trouble)
         else:
             _log.info("%s: %s at %s", self.name, state.value, port or "no port")
-
-
-def _hold_or_drop(
-    live: _Live, method: Method, arguments: Mapping[str, Value], values: Mapping[str, Value]
-) -> None:
-    bits = pin_bits(live.manifest, method, arguments)
-    named = [pin for pin in live.manifest.pins if bits & 1 << pin.index]
-    if named and all(is_at_rest(pin, method, arguments, values) for pin in named):
-        live.leases.drop(bits)
-    else:
-        live.leases.hold(bits)
 
 
 def _urgent(method: int, arguments: bytes = b"") -> Request:

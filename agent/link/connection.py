@@ -42,14 +42,19 @@ class _Pending:
 
 
 class Connection:
-    """One port and one session, from the greeting until either ends."""
+    """One port and one session, from the greeting until either ends.
 
-    def __init__(self, port: Port, clock: Clock) -> None:
+    Args:
+        is_stopped: the emergency stop is set: the board hears of it before anything else.
+    """
+
+    def __init__(self, port: Port, clock: Clock, *, is_stopped: bool = False) -> None:
         self._port = port
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         nonce = 1 + secrets.randbelow(2**32 - 1)
         self.session = Session(nonce, port.path, clock.monotonic_s())
+        self.session.is_stopped = is_stopped
         # Gets what the board tells by itself
         self.on_event: OnEvent = lambda _: None
         self._pending: dict[int, _Pending] = {}
@@ -88,9 +93,13 @@ class Connection:
         self._turn()
 
     def stop(self) -> None:
-        """The emergency stop, on its way when this returns."""
+        """The emergency stop: on its way when this returns, or first of all once it is open."""
         self.session.stop()
         self._turn()
+
+    def allow(self) -> None:
+        """No stop any more at a greeting that has not been answered yet."""
+        self.session.is_stopped = False
 
     def drop(self, reason: str) -> None:
         """End the session, so that another one begins."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from agent.link.base import Value
 from agent.link.manifest import Manifest, Method, Pin
+from agent.link.packing import pin_bits
 
 # A lease is renewed this many times while it runs, so that three may be lost
 RENEWALS_PER_LEASE = 4
@@ -36,6 +37,21 @@ class Leases:
 
     def drop(self, bits: int) -> None:
         self._change(self.held & ~bits)
+
+    def note(
+        self,
+        manifest: Manifest,
+        method: Method,
+        arguments: Mapping[str, Value],
+        result: Mapping[str, Value],
+    ) -> None:
+        """A write that the board has done: hold what it moved, or put down what is safe again."""
+        bits = pin_bits(manifest, method, arguments)
+        named = [pin for pin in manifest.pins if bits & 1 << pin.index]
+        if named and all(is_at_rest(pin, method, arguments, result) for pin in named):
+            self.drop(bits)
+        else:
+            self.hold(bits)
 
     def drop_all(self) -> None:
         self._change(0)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent.link import frame as wire
 from agent.link.counters import Counters
-from agent.link.frame import Decoder, Encoder, Frame
+from agent.link.frame import Decoder, Encoder, Frame, encode
 from agent.link.greeting import (
     MAX_PROTOCOL,
     MIN_PROTOCOL,
@@ -45,6 +45,8 @@ OWN_CREDIT = 255
 
 _SEQUENCED = frozenset({wire.ANSWER, wire.EVENT})
 _CLOCK_MASK = 2**32 - 1
+# With the seed that a board without a session listens for: one that was reset, for example
+_STOP_BEFORE_GREETING = encode(Frame(wire.ESTOP))
 
 
 class SessionState(enum.Enum):
@@ -96,6 +98,8 @@ class Session:
         self.device_clock = self.counters.clock
         # Whether an output is away from its safe value because of this session
         self.is_holding = False
+        # The board is to hear the emergency stop before anything else
+        self.is_stopped = False
         self._nonce = nonce
         self._path = path
         self._encoder = Encoder(nonce)
@@ -128,9 +132,12 @@ class Session:
 
     def stop(self) -> None:
         """The emergency stop, at once and past everything that waits, also before a busy board."""
+        self.is_stopped = True
         if self.state is SessionState.OPEN:
             for _ in range(ESTOP_REPEATS):
                 self._emit(wire.ESTOP)
+        elif self.state is SessionState.GREETING:
+            self._output.append(_STOP_BEFORE_GREETING)
 
     def withdraw(self, frame: Outgoing) -> None:
         """Take back a request that was not sent."""
@@ -202,6 +209,8 @@ class Session:
             return
         self._unanswered += 1
         self._probe_at_s = now_s + HELLO_INTERVAL_S
+        if self.is_stopped:
+            self.stop()
         self._emit(wire.HELLO, payload=hello_payload(self._nonce))
 
     def _probe(self, now_s: float) -> None:
@@ -289,6 +298,8 @@ class Session:
             self.reason = _version_sentence(greeting)
             return
         self.state = SessionState.OPEN
+        if self.is_stopped:
+            self.stop()
         self._sending.credit_bytes = greeting.window_bytes
         self._heard(now_s)
 

@@ -89,6 +89,8 @@ class ScriptedBoard:
     reset_cause: int = 1
     # Misbehaviour on demand
     is_silent: bool = False
+    # So many emergency stops are lost on their way
+    stops_unheard: int = 0
     ignores_requests: bool = False
     answer_delay_s: float = 0.0
     busy_ms: int = 0
@@ -159,6 +161,8 @@ class ScriptedBoard:
             self.emit(wire.PONG, frame.payload + struct.pack("<I", 0))
         elif frame.kind == wire.NAK:
             self._retransmit()
+        elif frame.kind == wire.ESTOP and self.stops_unheard:
+            self.stops_unheard -= 1
         elif frame.kind == wire.ESTOP:
             self.reason = wire.REASON_ESTOP
             self._make_safe(b"")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import LinkLost, OutcomeUnknown
+from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import BoardState
 from agent.link.settings import BoardSettings
 from tests.fakes.board_sim import ROOT, BoardSim
@@ -17,6 +17,7 @@ from tests.fakes.running_board import frozen, running, until
 from tests.fakes.spoiled_ports import CutSerialPort, LossySerialPort, SpoiledPorts
 
 LEASE_MS = 2_000
+GPIO_WRITE = 16
 GRACE_MS = 50
 # What a replugged board may take to work again
 REPLUG_LIMIT_S = 3.0
@@ -51,6 +52,18 @@ async def test_a_shorted_output_is_told_by_the_value_read_back(
     async with running(sim, tmp_path) as board:
         sim.order({"stuck": {"led": 0}})
         assert await board.call("gpio_write", {"pin": "led", "value": "on"}) == {"value": "off"}
+
+
+async def test_a_stop_outlives_a_power_cut_of_the_board(sim: BoardSim, tmp_path: Path) -> None:
+    async with running(sim, tmp_path) as board:
+        board.stop()
+        sim.kill()
+        sim.start()
+        await until(board, BoardState.CONNECTING, BoardState.ABSENT)
+        await until(board, BoardState.READY)
+        # Past the agent's own refusal: what counts is that the board has been told
+        with pytest.raises(CallRefused, match="an emergency stop"):
+            await board.exchange(GPIO_WRITE, bytes([0, 1]))
 
 
 async def test_an_output_stays_on_while_the_agent_lives(sim: BoardSim, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from agent.link import frame as wire
 from agent.link import locking
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
+from agent.link.frame import Decoder
 from agent.link.session import ESTOP_REPEATS, Session
 from agent.link.settings import BoardSettings
 from tests.fakes.linked_board import linked, ready
@@ -57,9 +58,65 @@ async def test_a_board_that_comes_back_is_stopped_before_anything_else(tmp_path:
         link.ports.plug_in()
         await link.until(BoardState.READY, "locked after an emergency stop")
         await asyncio.sleep(0.5)
-        assert [frame.kind for frame in board.frames][1 : 1 + ESTOP_REPEATS] == [
-            wire.ESTOP
-        ] * ESTOP_REPEATS
+        heard = [frame.kind for frame in board.frames]
+        assert heard[1 : 1 + ESTOP_REPEATS] == [wire.ESTOP] * ESTOP_REPEATS
+
+
+@in_virtual_time
+async def test_a_board_that_was_reset_is_stopped_before_it_is_greeted(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        link.board.stop()
+        # Power gone and back: it has forgotten the stop and the session
+        board.reason = wire.REASON_NONE
+        board.frames.clear()
+        board.reset()
+        await link.until(BoardState.CONNECTING)
+        await link.until(BoardState.READY, "locked after an emergency stop")
+        greeted = [frame.kind for frame in board.frames].index(wire.HELLO)
+        assert wire.ESTOP in [frame.kind for frame in board.frames][:greeted]
+        assert board.reason == wire.REASON_ESTOP
+
+
+@in_virtual_time
+async def test_a_stop_while_the_board_is_greeted_does_not_wait_for_the_answer(
+    tmp_path: Path,
+) -> None:
+    board = ScriptedBoard(is_silent=True)
+    async with linked(board, tmp_path) as link:
+        await asyncio.sleep(0.1)
+        link.board.stop()
+        await asyncio.sleep(0.01)
+        assert stops(board) == 1
+        board.is_silent = False
+        await link.until(BoardState.READY, "locked after an emergency stop")
+        assert board.reason == wire.REASON_ESTOP
+
+
+@in_virtual_time
+async def test_a_stop_that_was_taken_back_before_the_greeting_is_not_sent(tmp_path: Path) -> None:
+    board = ScriptedBoard(is_silent=True)
+    async with linked(board, tmp_path) as link:
+        await asyncio.sleep(0.1)
+        link.board.stop()
+        link.board.allow()
+        await asyncio.sleep(0.01)
+        board.frames.clear()
+        board.is_silent = False
+        await link.until(BoardState.READY)
+        assert stops(board) == 0
+
+
+@in_virtual_time
+async def test_a_stop_that_a_noisy_line_has_swallowed_is_sent_again(tmp_path: Path) -> None:
+    async with ready(tmp_path) as (link, board):
+        link.ports.unplug()
+        await link.until(BoardState.ABSENT)
+        link.board.stop()
+        board.stops_unheard = 1 + ESTOP_REPEATS
+        link.ports.plug_in()
+        await link.until(BoardState.READY)
+        await asyncio.sleep(0.5)
+        assert board.reason == wire.REASON_ESTOP
 
 
 @in_virtual_time
@@ -128,8 +185,16 @@ def test_every_reason_has_its_words() -> None:
     assert len({locking.words(reason) for reason in reasons}) == len(reasons)
 
 
-def test_before_the_greeting_and_after_the_end_there_is_nobody_to_stop() -> None:
+def test_before_the_greeting_a_stop_has_the_seed_of_no_session() -> None:
     session = Session(7, "/dev/x", 0.0)
+    session.stop()
+    (heard,) = Decoder(0).feed(session.take_output())
+    assert heard.kind == wire.ESTOP
+
+
+def test_after_the_end_there_is_nobody_to_stop() -> None:
+    session = Session(7, "/dev/x", 0.0)
+    session.end("over")
     session.stop()
     assert session.take_output() == b""
 
