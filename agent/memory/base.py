@@ -1,10 +1,12 @@
-"""The seam of long-term memory: seven methods and two values, whatever keeps them.
+"""The seam of long-term memory: its values and methods, whatever keeps them.
 
-A memory belongs to a person (None: everybody) and keeps the provenance of its source for ever.
+A memory has one owner (a person, a group, a device or everybody) and keeps the provenance and
+the source of what it says for ever. `Memory` is what every backend does, `Curated` what some can.
 """
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from agent.messages import Provenance
 
@@ -15,22 +17,59 @@ DAILY = "daily"
 # Turns of a conversation: pruned after their retention
 CONVERSATION = "conversation"
 
+# A memory is a fact or a turn of a conversation, not a document
+MAX_CONTENT_CHARS = 64 * 1024
+MAX_KEY_CHARS = 200
+# As long as an address of a page may be; a longer one is cut
+MAX_SOURCE_CHARS = 500
+# The source of what was said in a conversation
+FROM_CHAT = "chat"
+
+EVERYBODYS = ""
+DEFAULT_IMPORTANCE = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memories, and in which conversation they came up.
+    """Who stores or asks, and where: a recall sees what `owners` names, nothing else.
 
-    `person` separates: nobody recalls another's. `session` is kept for reference and
-    narrows only where it is asked for in `list`.
+    A memory is kept for the first of `person`, `group` and `device` that is set; for everybody
+    where none is. `session` is kept for reference and narrows only where `list` is asked for it.
     """
 
     person: str | None = None
     session: str | None = None
+    group: str | None = None
+    device: str | None = None
+
+    @property
+    def owner(self) -> str:
+        """Whose a memory with this scope is."""
+        return self.owners[0]
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """Whose memories are seen from here, the closest first; everybody's at the end."""
+        kinds = (("person", self.person), ("group", self.group), ("device", self.device))
+        named = (f"{kind}:{name}" for kind, name in kinds if name is not None)
+        return (*named, EVERYBODYS)
+
+    def sees(self, other: "Scope") -> bool:
+        """Whether a memory with that scope may be recalled here."""
+        return other.owner in self.owners
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """One memory; `score` is 0..1 and only set by `recall`."""
+    """One memory.
+
+    Args:
+        score: 0..1, only set by `recall`.
+        importance: 0..1.
+        pinned: never evicted, merged or pruned.
+        superseded_by: the id of the memory that hides this one.
+        source: where it came from: a URL, a file, `FROM_CHAT`; empty when nobody knows.
+    """
 
     memory_id: int
     key: str
@@ -41,6 +80,24 @@ class MemoryEntry:
     created_at_s: float
     updated_at_s: float
     score: float | None = None
+    importance: float = DEFAULT_IMPORTANCE
+    pinned: bool = False
+    superseded_by: int | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStats:
+    """What a store holds; `details` is what only its backend knows, as names and sentences."""
+
+    backend: str
+    count: int = 0
+    superseded: int = 0
+    pinned: int = 0
+    size_bytes: int = 0
+    categories: Mapping[str, int] = field(default_factory=dict)
+    provenances: Mapping[Provenance, int] = field(default_factory=dict)
+    details: Mapping[str, str] = field(default_factory=dict)
 
 
 class Memory(Protocol):
@@ -57,8 +114,9 @@ class Memory(Protocol):
         category: str = CORE,
         scope: Scope = ...,
         provenance: Provenance = ...,
+        source: str = "",
     ) -> MemoryEntry:
-        """Keep a memory durably; the same key of the same person is replaced, its id kept.
+        """Keep a memory durably; the same key of the same owner is replaced, its id kept.
 
         An empty key is made from the content.
         """
@@ -66,7 +124,8 @@ class Memory(Protocol):
     async def recall(self, query: str, limit: int, scope: Scope) -> list[MemoryEntry]:
         """The most relevant first; an empty or ``*`` query lists the newest."""
 
-    async def get(self, key: str, scope: Scope) -> MemoryEntry | None: ...
+    async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
+        """Of several owners' memories the closest's, in the order of `Scope.owners`."""
 
     async def list(
         self, scope: Scope, category: str | None = None, limit: int = 100
@@ -74,10 +133,46 @@ class Memory(Protocol):
         """Newest first."""
 
     async def forget(self, key: str, scope: Scope) -> bool:
-        """Whether there was such a memory, and it is gone now."""
+        """Whether the owner of the scope had such a memory, and it is gone now."""
 
     async def count(self, scope: Scope | None = None) -> int: ...
+
+    def entries(self) -> AsyncIterator[MemoryEntry]:
+        """Everything that is kept, every field, superseded ones too; always in the same order."""
+
+    async def restore(self, entry: MemoryEntry) -> MemoryEntry:
+        """Put a memory back with every field; the same key of the same owner is replaced.
+
+        As it was put: its id is another one where the old one is taken.
+        """
+
+    async def stats(self) -> MemoryStats: ...
 
     async def health_check(self) -> bool: ...
 
     async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class Curated(Protocol):
+    """What a store that can change its memories does besides; found by `isinstance`."""
+
+    async def mark(
+        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+    ) -> bool:
+        """Set what is given; whether the owner of the scope has such a memory."""
+
+    async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
+        """Hide the old memory behind the new one of the same owner; whether it is hidden now.
+
+        Pinned memories, and those that somebody more trusted said, are not hidden.
+        """
+
+    async def revive(self, key: str, scope: Scope) -> bool:
+        """Undo a supersession; whether that memory was hidden and is not now."""
+
+    async def forget_source(self, source: str, scope: Scope) -> int:
+        """Delete what the owner of the scope has from that source; how many are gone."""
+
+    async def rebuild(self) -> int:
+        """Make anew what can be made from the memories (word index, vectors); how many they are."""

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory import rows
+from agent.memory.base import MemoryEntry
 from agent.memory.schema import MIGRATIONS
 from agent.storage.db import set_aside
 from agent.storage.worker import DatabaseWorker
@@ -89,11 +90,11 @@ class Brain:
         saved = await _saved(worker)
         await worker.aclose()
         await asyncio.to_thread(set_aside, self._path)
-        await self._worker.transact(lambda db: rows.restore(db, saved))
+        await self._worker.transact(lambda db: rows.restore_all(db, saved))
         _log.error("%s memories were saved into a new %s", len(saved), self._path)
 
 
-async def _saved(worker: DatabaseWorker) -> list[rows.Row]:
+async def _saved(worker: DatabaseWorker) -> list[MemoryEntry]:
     try:
         return await worker.transact(lambda db: _tolerantly(db, rows.readable))
     except (sqlite3.Error, UnicodeError, StorageFull):

@@ -1,6 +1,8 @@
 """A memory that keeps nothing: for those who want none."""
 
-from agent.memory.base import CORE, MemoryEntry, Scope
+from collections.abc import AsyncIterator
+
+from agent.memory.base import CORE, MemoryEntry, MemoryStats, Scope
 from agent.messages import Provenance
 
 _EVERYBODY = Scope()
@@ -19,8 +21,9 @@ class NoMemory:
         category: str = CORE,
         scope: Scope = _EVERYBODY,
         provenance: Provenance = Provenance.WEB,
+        source: str = "",
     ) -> MemoryEntry:
-        return MemoryEntry(0, key, content, category, provenance, scope, 0.0, 0.0)
+        return MemoryEntry(0, key, content, category, provenance, scope, 0.0, 0.0, source=source)
 
     async def recall(self, query: str, limit: int, scope: Scope) -> list[MemoryEntry]:
         return []
@@ -38,6 +41,16 @@ class NoMemory:
 
     async def count(self, scope: Scope | None = None) -> int:
         return 0
+
+    async def entries(self) -> AsyncIterator[MemoryEntry]:
+        for nothing in await self.list(_EVERYBODY):
+            yield nothing
+
+    async def restore(self, entry: MemoryEntry) -> MemoryEntry:
+        return entry
+
+    async def stats(self) -> MemoryStats:
+        return MemoryStats(self.name)
 
     async def health_check(self) -> bool:
         return True

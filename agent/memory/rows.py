@@ -1,21 +1,23 @@
 """Memories as rows of `brain.db`; every function runs inside a transaction of its caller.
 
-The word index is kept in step here, in the same transaction. A person's memories are their own
-and everybody's (those without a person), never another person's.
+The word index is kept in step here, in the same transaction. What a scope sees is decided by
+`Scope.owners`, here as everywhere.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.keys import searched_text
+from agent.memory.record import COLUMNS, PLACES, entry_of, row_of
 from agent.memory.text import tokens
 from agent.messages import Provenance
 
-# Every column of a memory, as it is
-Row = tuple[int, str | None, str | None, str, str, str, str, float, float, float, int, int | None]
+# Entries that are read at a time when all of them are
+PAGE_ROWS = 500
+_SEEN = "owner IN (SELECT value FROM json_each(:owners))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Draft:
     category: str
     scope: Scope
     provenance: Provenance
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Unembedded:
     """A memory whose vector is missing or of another model."""
 
     memory_id: int
-    person: str | None
+    owner: str
     content: str
     text: str
 
@@ -48,41 +51,53 @@ class Forgotten:
 
 
 def put(db: sqlite3.Connection, draft: Draft, now_s: float) -> MemoryEntry:
-    """Insert or replace by person and key; the row of a replaced memory keeps its id."""
+    """Insert or replace by owner and key; the row of a replaced memory keeps its id."""
+    new = MemoryEntry(
+        0, draft.key, draft.content, draft.category, draft.provenance, draft.scope, now_s, now_s
+    )
     (memory_id,) = db.execute(
-        "INSERT INTO memories"
-        " (person, session, key, content, category, provenance, created_at_s, updated_at_s)"
-        " VALUES (:person, :session, :key, :content, :category, :provenance, :now, :now)"
-        " ON CONFLICT (ifnull(person, x''), key) DO UPDATE SET"
-        " session = excluded.session, content = excluded.content, category = excluded.category,"
+        "INSERT INTO memories (key, content, category, provenance, person, session, group_id,"
+        " device, created_at_s, updated_at_s, source)"
+        " VALUES (:key, :content, :category, :provenance, :person, :session, :group_id,"
+        " :device, :created_at_s, :updated_at_s, :source)"
+        " ON CONFLICT (owner, key) DO UPDATE SET"
+        " session = excluded.session, group_id = excluded.group_id, device = excluded.device,"
+        " content = excluded.content, category = excluded.category, source = excluded.source,"
         " provenance = excluded.provenance, updated_at_s = excluded.updated_at_s,"
+        # What somebody else said now is not what was pinned
+        " pinned = pinned AND provenance = excluded.provenance,"
         " superseded_by = NULL RETURNING id",
-        {
-            "person": draft.scope.person,
-            "session": draft.scope.session,
-            "key": draft.key,
-            "content": draft.content,
-            "category": draft.category,
-            "provenance": draft.provenance.name.lower(),
-            "now": now_s,
-        },
+        row_of(replace(new, source=draft.source)),
     ).fetchone()
-    _unindex(db, memory_id)
-    _index(db, memory_id, draft.key, draft.content)
-    # The old content's vector says nothing of the new one
-    db.execute("DELETE FROM memory_vectors WHERE memory_id = ?", [memory_id])
-    return by_id(db, [memory_id], draft.scope.person)[memory_id]
+    return _reindexed(db, memory_id)
+
+
+def restore(db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
+    """Put a memory back as it is; what has its key goes, its id changes where it is taken."""
+    row = row_of(entry)
+    holder = db.execute(
+        "SELECT owner, key FROM memories WHERE id = ?", [entry.memory_id]
+    ).fetchone()
+    if entry.memory_id <= 0 or holder not in {None, (entry.scope.owner, entry.key)}:
+        row["id"] = None
+    if not _exists(db, entry.superseded_by):
+        row["superseded_by"] = None
+    forget(db, entry.key, entry.scope)
+    (memory_id,) = db.execute(
+        f"INSERT INTO memories ({COLUMNS}) VALUES ({PLACES}) RETURNING id",  # noqa: S608 - constants
+        row,
+    ).fetchone()
+    return _reindexed(db, memory_id)
 
 
 def get(db: sqlite3.Connection, key: str, scope: Scope) -> MemoryEntry | None:
-    """The person's own memory of that key, else everybody's."""
-    row = db.execute(
-        "SELECT * FROM entries"
-        " WHERE ifnull(person, x'') IN (ifnull(:person, x''), x'') AND key = :key"
-        " ORDER BY person IS NULL LIMIT 1",
-        {"key": key, "person": scope.person},
-    ).fetchone()
-    return None if row is None else _entry(row)
+    """The closest owner's memory of that key."""
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM entries WHERE {_SEEN} AND key = :key",  # noqa: S608 - constants
+        {"key": key, "owners": json.dumps(scope.owners)},
+    )
+    found = {entry.scope.owner: entry for entry in map(entry_of, rows)}
+    return next((found[owner] for owner in scope.owners if owner in found), None)
 
 
 def newest(
@@ -90,37 +105,46 @@ def newest(
 ) -> list[MemoryEntry]:
     """Newest first; a session or a category narrows where it is given."""
     rows = db.execute(
-        "SELECT * FROM entries WHERE (person IS NULL OR person = :person)"
+        f"SELECT {COLUMNS} FROM entries WHERE {_SEEN}"  # noqa: S608 - our own constants
         " AND (:session IS NULL OR session = :session)"
         " AND (:category IS NULL OR category = :category)"
         " ORDER BY updated_at_s DESC, id DESC LIMIT :limit",
         {
-            "person": scope.person,
+            "owners": json.dumps(scope.owners),
             "session": scope.session,
             "category": category,
             "limit": max(0, limit),
         },
     )
-    return [_entry(row) for row in rows]
+    return [entry_of(row) for row in rows]
 
 
 def by_id(
-    db: sqlite3.Connection, memory_ids: Iterable[int], person: str | None
+    db: sqlite3.Connection, memory_ids: Iterable[int], scope: Scope
 ) -> dict[int, MemoryEntry]:
-    """Those among these memories that the person may see."""
+    """Those among these memories that the scope may see."""
     rows = db.execute(
-        "SELECT * FROM entries WHERE id IN (SELECT value FROM json_each(?))"
-        " AND (person IS NULL OR person = ?)",
-        [json.dumps(list(memory_ids)), person],
+        f"SELECT {COLUMNS} FROM entries WHERE {_SEEN}"  # noqa: S608 - our own constants
+        " AND id IN (SELECT value FROM json_each(:ids))",
+        {"owners": json.dumps(scope.owners), "ids": json.dumps(list(memory_ids))},
     )
-    return {row[0]: _entry(row) for row in rows}
+    return {entry.memory_id: entry for entry in map(entry_of, rows)}
+
+
+def page(db: sqlite3.Connection, after_id: int) -> list[MemoryEntry]:
+    """The next memories in the order of their ids, superseded ones too."""
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM memories"  # noqa: S608 - our own constants
+        " WHERE id > ? ORDER BY id LIMIT ?",
+        [after_id, PAGE_ROWS],
+    )
+    return [entry_of(row) for row in rows]
 
 
 def forget(db: sqlite3.Connection, key: str, scope: Scope) -> Forgotten | None:
-    """Delete the person's own memory of that key; None when there was none."""
+    """Delete the owner's memory of that key; None when there was none."""
     row = db.execute(
-        "SELECT id FROM memories WHERE ifnull(person, x'') = ifnull(:person, x'') AND key = :key",
-        {"person": scope.person, "key": key},
+        "SELECT id FROM memories WHERE owner = ? AND key = ?", [scope.owner, key]
     ).fetchone()
     if row is None:
         return None
@@ -131,12 +155,13 @@ def forget(db: sqlite3.Connection, key: str, scope: Scope) -> Forgotten | None:
 
 
 def count(db: sqlite3.Connection, scope: Scope | None) -> int:
-    """Memories that the person can recall; with no scope, everybody's together."""
+    """Memories that the scope can recall; with no scope, everybody's together."""
     if scope is None:
         (number,) = db.execute("SELECT count(*) FROM entries").fetchone()
     else:
         (number,) = db.execute(
-            "SELECT count(*) FROM entries WHERE person IS NULL OR person = ?", [scope.person]
+            f"SELECT count(*) FROM entries WHERE {_SEEN}",  # noqa: S608 - our own constant
+            {"owners": json.dumps(scope.owners)},
         ).fetchone()
     return int(number)
 
@@ -144,14 +169,14 @@ def count(db: sqlite3.Connection, scope: Scope | None) -> int:
 def unembedded(db: sqlite3.Connection, model: str, limit: int) -> Sequence[Unembedded]:
     """Memories that have no vector of this model, the newest first."""
     rows = db.execute(
-        "SELECT entries.id, entries.person, entries.key, entries.content FROM entries"
+        "SELECT entries.id, entries.owner, entries.key, entries.content FROM entries"
         " LEFT JOIN memory_vectors AS v ON v.memory_id = entries.id"
         " WHERE v.model IS NOT ? ORDER BY entries.id DESC LIMIT ?",
         [model, limit],
     )
     return [
-        Unembedded(memory_id, person, content, searched_text(key, content))
-        for memory_id, person, key, content in rows
+        Unembedded(memory_id, owner, content, searched_text(key, content))
+        for memory_id, owner, key, content in rows
     ]
 
 
@@ -170,33 +195,46 @@ def still_holds(db: sqlite3.Connection, row: Unembedded) -> bool:
     return found.fetchone() is not None
 
 
-def readable(db: sqlite3.Connection) -> list[Row]:
+def readable(db: sqlite3.Connection) -> list[MemoryEntry]:
     """Every memory up to the first that cannot be read."""
-    saved: list[Row] = []
+    saved: list[MemoryEntry] = []
     try:
-        saved.extend(
-            db.execute(
-                "SELECT id, person, session, key, content, category, provenance, created_at_s,"
-                " updated_at_s, importance, pinned, superseded_by FROM memories NOT INDEXED"
-            )
-        )
-    except sqlite3.DatabaseError:
+        saved.extend(map(entry_of, db.execute(f"SELECT {COLUMNS} FROM memories NOT INDEXED")))  # noqa: S608 - our own constant
+    except (sqlite3.DatabaseError, ValueError):
         # What was read so far is better than nothing
         return saved
     return saved
 
 
-def restore(db: sqlite3.Connection, saved: Sequence[Row]) -> None:
+def restore_all(db: sqlite3.Connection, saved: Sequence[MemoryEntry]) -> None:
     """Put saved memories into an empty database; their vectors are made again."""
-    db.execute("PRAGMA defer_foreign_keys = ON")
-    for row in saved:
-        db.execute("INSERT OR IGNORE INTO memories VALUES (?,?,?,?,?,?,?,?,?,?,?,?)", row)
-        memory_id, _, _, key, content, *_ = row
-        _index(db, int(memory_id), str(key), str(content))
-    db.execute(
-        "UPDATE memories SET superseded_by = NULL"
-        " WHERE superseded_by NOT IN (SELECT id FROM memories)"
-    )
+    for entry in saved:
+        restore(db, replace(entry, superseded_by=None))
+    for entry in saved:
+        if entry.superseded_by is not None and _exists(db, entry.superseded_by):
+            db.execute(
+                "UPDATE memories SET superseded_by = ? WHERE owner = ? AND key = ?",
+                [entry.superseded_by, entry.scope.owner, entry.key],
+            )
+
+
+def _reindexed(db: sqlite3.Connection, memory_id: int) -> MemoryEntry:
+    """The memory as it is now, its words found and its old vector gone."""
+    row = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE id = ?",  # noqa: S608 - our own constant
+        [memory_id],
+    ).fetchone()
+    entry = entry_of(row)
+    _unindex(db, memory_id)
+    _index(db, memory_id, entry.key, entry.content)
+    # The old content's vector says nothing of the new one
+    db.execute("DELETE FROM memory_vectors WHERE memory_id = ?", [memory_id])
+    return entry
+
+
+def _exists(db: sqlite3.Connection, memory_id: int | None) -> bool:
+    found = db.execute("SELECT 1 FROM memories WHERE id = ?", [memory_id])
+    return found.fetchone() is not None
 
 
 def _index(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> None:
@@ -208,25 +246,3 @@ def _index(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> No
 
 def _unindex(db: sqlite3.Connection, memory_id: int) -> None:
     db.execute("DELETE FROM memory_words WHERE rowid = ?", [memory_id])
-
-
-def _entry(row: Sequence[object]) -> MemoryEntry:
-    memory_id, key, content, category, provenance, person, session, created, updated = row
-    assert isinstance(memory_id, int)
-    assert isinstance(created, float)
-    assert isinstance(updated, float)
-    return MemoryEntry(
-        memory_id,
-        str(key),
-        str(content),
-        str(category),
-        _provenance(str(provenance)),
-        Scope(None if person is None else str(person), None if session is None else str(session)),
-        created,
-        updated,
-    )
-
-
-def _provenance(name: str) -> Provenance:
-    """An unknown source is trusted least."""
-    return Provenance.__members__.get(name.upper(), Provenance.WEB)

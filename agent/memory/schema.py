@@ -47,4 +47,32 @@ CREATE TABLE IF NOT EXISTS memory_vectors (
 );
 """
 
-MIGRATIONS = (_MEMORIES, WORDS_TABLE)
+# Groups and devices own memories too, and a memory says where it came from
+_OWNERS = """
+DROP VIEW IF EXISTS entries;
+DROP INDEX IF EXISTS memories_key;
+ALTER TABLE memories ADD COLUMN group_id TEXT;
+ALTER TABLE memories ADD COLUMN device TEXT;
+ALTER TABLE memories ADD COLUMN source TEXT NOT NULL DEFAULT '';
+-- The same text as `Scope.owner`
+ALTER TABLE memories ADD COLUMN owner TEXT GENERATED ALWAYS AS (
+    CASE WHEN person IS NOT NULL THEN 'person:' || person
+         WHEN group_id IS NOT NULL THEN 'group:' || group_id
+         WHEN device IS NOT NULL THEN 'device:' || device
+         ELSE '' END
+) VIRTUAL;
+CREATE UNIQUE INDEX memories_key ON memories (owner, key);
+CREATE INDEX memories_source ON memories (source) WHERE source != '';
+CREATE VIEW entries AS SELECT * FROM memories WHERE superseded_by IS NULL;
+-- What was hidden and brought back, by whom it was replaced, and when
+CREATE TABLE memory_log (
+    id INTEGER PRIMARY KEY,
+    at_s REAL NOT NULL,
+    action TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    key TEXT NOT NULL,
+    other_key TEXT NOT NULL DEFAULT ''
+);
+"""
+
+MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS)

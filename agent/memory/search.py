@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.memory import rows, words
-from agent.memory.base import MemoryEntry
+from agent.memory.base import MemoryEntry, Scope
 from agent.memory.ranking import CANDIDATES, Candidate, Scale, rank
 from agent.memory.text import asked_tokens
 from agent.memory.words import WordHits
@@ -22,16 +22,16 @@ class Question:
     """What is asked, by whom; `similar` is None without a model."""
 
     text: str
-    person: str | None
+    scope: Scope
     similar: "Similarities | None" = None
 
 
 def find(db: sqlite3.Connection, question: Question, limit: int) -> list[MemoryEntry]:
-    """The most relevant memories that the person may see, scored."""
+    """The most relevant memories that the scope may see, scored."""
     asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
     similar = question.similar
     near = {} if similar is None else similar.nearest(CANDIDATES)
-    hits = words.search(db, asked, question.person, CANDIDATES, also=near)
+    hits = words.search(db, asked, question.scope.owners, CANDIDATES, also=near)
     ids = near.keys() | hits.strengths.keys()
     cosines = {} if similar is None else similar.of(ids)
     covered = words.coverage(db, asked, ids) if asked else {}
@@ -45,7 +45,7 @@ def find(db: sqlite3.Connection, question: Question, limit: int) -> list[MemoryE
         for memory_id in ids
     ]
     ranked = rank(candidates, _scale(hits, similar), _meaning(similar))
-    entries = rows.by_id(db, ids, question.person)
+    entries = rows.by_id(db, ids, question.scope)
     seen = [one for one in ranked if one.memory_id in entries]
     return [replace(entries[one.memory_id], score=one.score) for one in seen[: max(0, limit)]]
 

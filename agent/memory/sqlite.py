@@ -7,7 +7,8 @@ absence only leaves recall to words, and what was stored without it is embedded 
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,11 +17,20 @@ from agent.clock import Clock
 from agent.embeddings.base import Embedder
 from agent.errors import EmbedderUnavailable, MemoryUnavailable
 from agent.memory import rows, search
-from agent.memory.base import CORE, MemoryEntry, Scope
+from agent.memory.base import (
+    CORE,
+    MAX_CONTENT_CHARS,
+    MAX_KEY_CHARS,
+    MAX_SOURCE_CHARS,
+    MemoryEntry,
+    MemoryStats,
+    Scope,
+)
 from agent.memory.brain import Brain
 from agent.memory.keys import key_of, searched_text
 from agent.memory.rows import Draft, Unembedded
 from agent.memory.search import Question
+from agent.memory.survey import survey
 from agent.messages import Provenance
 
 if TYPE_CHECKING:
@@ -32,9 +42,6 @@ _log = logging.getLogger(__name__)
 EMBED_TIMEOUT_S = 5.0
 # Memories embedded at a time when a model is new: a question waits for no more than one batch
 FILL_BATCH = 8
-# A memory is a fact or a turn of a conversation, not a document
-MAX_CONTENT_CHARS = 64 * 1024
-MAX_KEY_CHARS = 200
 _EVERYTHING = "*"
 _EVERYBODY = Scope()
 
@@ -69,6 +76,7 @@ class SqliteMemory:
         category: str = CORE,
         scope: Scope = _EVERYBODY,
         provenance: Provenance = Provenance.WEB,
+        source: str = "",
     ) -> MemoryEntry:
         """Keep a memory durably; an empty key is made from the content."""
         key, content = _clean(key), _clean(content)
@@ -76,7 +84,8 @@ class SqliteMemory:
             raise MemoryUnavailable(
                 f"a memory has at most {MAX_CONTENT_CHARS} characters, its key {MAX_KEY_CHARS}"
             )
-        draft = Draft(key or key_of(content), content, category, scope, provenance)
+        source = _clean(source)[:MAX_SOURCE_CHARS]
+        draft = Draft(key or key_of(content), content, category, scope, provenance, source)
         vector = await self._vector(searched_text(draft.key, draft.content))
         self._may_lack_vectors |= vector is None
         return await self._brain.run(lambda db: self._put(db, draft, vector))
@@ -85,7 +94,7 @@ class SqliteMemory:
         """The most relevant first; `ranking.relevance` says what a score means."""
         query = _clean(query).strip()
         if query in {"", _EVERYTHING}:
-            return await self.list(Scope(scope.person), limit=limit)
+            return await self.list(replace(scope, session=None), limit=limit)
         vector = await self._vector(query)
         return await self._brain.run(lambda db: self._find(db, query, vector, limit, scope))
 
@@ -96,11 +105,27 @@ class SqliteMemory:
         return await self._brain.run(lambda db: rows.newest(db, scope, category, limit))
 
     async def forget(self, key: str, scope: Scope) -> bool:
-        """Only the person's own; everybody's are nobody's to forget."""
+        """Only the owner's; what others share here is not theirs to forget."""
         return await self._brain.run(lambda db: self._forget(db, _clean(key), scope))
 
     async def count(self, scope: Scope | None = None) -> int:
         return await self._brain.run(lambda db: rows.count(db, scope))
+
+    async def entries(self) -> AsyncIterator[MemoryEntry]:
+        """Everything, in the order of the ids; read in pages, between which others may write."""
+        last_id = 0
+        while page := await self._brain.run(partial(rows.page, after_id=last_id)):
+            for entry in page:
+                yield entry
+            last_id = page[-1].memory_id
+
+    async def restore(self, entry: MemoryEntry) -> MemoryEntry:
+        """Its vector is made again in the background."""
+        self._may_lack_vectors = True
+        return await self._brain.run(lambda db: self._put_back(db, entry))
+
+    async def stats(self) -> MemoryStats:
+        return await self._brain.run(lambda db: survey(db, self.name))
 
     async def health_check(self) -> bool:
         try:
@@ -118,19 +143,24 @@ class SqliteMemory:
     def _put(self, db: sqlite3.Connection, draft: Draft, vector: "Vector | None") -> MemoryEntry:
         entry = rows.put(db, draft, self._clock.wall_s())
         if vector is not None:
-            self._put_vector(db, entry.memory_id, entry.scope.person, vector)
+            self._put_vector(db, entry.memory_id, entry.scope.owner, vector)
         elif self._index is not None:
             self._index.discard(entry.memory_id)
         return entry
 
+    def _put_back(self, db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
+        # What it replaces may be in the index, by an id of its own
+        self._index = None
+        return rows.restore(db, entry)
+
     def _find(
         self, db: sqlite3.Connection, query: str, vector: "Vector | None", limit: int, scope: Scope
     ) -> _Entries:
-        question = Question(query, scope.person)
+        question = Question(query, scope)
         if vector is not None:
             index = self._current_index(vector)
             index.sync(db, self._brain.failures)
-            question = Question(query, scope.person, index.search(vector, scope.person))
+            question = Question(query, scope, index.search(vector, scope.owners))
         return search.find(db, question, limit)
 
     def _forget(self, db: sqlite3.Connection, key: str, scope: Scope) -> bool:
@@ -190,15 +220,15 @@ class SqliteMemory:
     ) -> None:
         for row, vector in new:
             if rows.still_holds(db, row):
-                self._put_vector(db, row.memory_id, row.person, vector)
+                self._put_vector(db, row.memory_id, row.owner, vector)
 
     def _put_vector(
-        self, db: sqlite3.Connection, memory_id: int, person: str | None, vector: "Vector"
+        self, db: sqlite3.Connection, memory_id: int, owner: str, vector: "Vector"
     ) -> None:
         from agent.memory.vectors import encode  # noqa: PLC0415 - numpy, once there are vectors
 
         rows.put_vector(db, memory_id, self._embedder.model_id, encode(vector))
-        self._current_index(vector).put(memory_id, person, vector)
+        self._current_index(vector).put(memory_id, owner, vector)
 
     def _current_index(self, vector: "Vector") -> "VectorIndex":
         from agent.memory.vectors import VectorIndex  # noqa: PLC0415 - numpy, on first use

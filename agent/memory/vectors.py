@@ -5,7 +5,7 @@ when another program has written there.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +17,13 @@ _LARGEST_INT8 = 127
 # Rows that are widened to floats at a time: 6 MB, and as fast as all at once
 _BLOCK_ROWS = 4096
 _FIRST_CAPACITY = 64
-_EVERYBODY = 0
 
 Vector = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class Similarities:
-    """Cosines between a question and every vector that a person may see.
+    """Cosines between a question and every vector that a scope may see.
 
     Args:
         memory_ids, cosines: of equal length.
@@ -78,7 +77,7 @@ class VectorIndex:
             self._load(db)
             self._loaded_at = (version, failures)
 
-    def put(self, memory_id: int, person: str | None, vector: Vector) -> None:
+    def put(self, memory_id: int, owner: str, vector: Vector) -> None:
         self.discard(memory_id)
         if self._count == len(self._ids):
             self._grow()
@@ -86,7 +85,7 @@ class VectorIndex:
         self._count += 1
         self._rows[memory_id] = row
         self._ids[row] = memory_id
-        self._people[row] = self._person_code(person)
+        self._owners[row] = self._codes.setdefault(owner, len(self._codes))
         scale = float(np.abs(vector).max()) / _LARGEST_INT8
         self._scales[row] = scale
         self._steps[row] = np.rint(vector / scale) if scale else 0
@@ -99,51 +98,44 @@ class VectorIndex:
         self._count -= 1
         last = self._count
         if row != last:
-            for column in (self._ids, self._people, self._scales, self._steps):
+            for column in (self._ids, self._owners, self._scales, self._steps):
                 column[row] = column[last]
             self._rows[int(self._ids[row])] = row
 
-    def search(self, question: Vector, person: str | None) -> Similarities:
-        """Cosines of everybody's and the person's own memories."""
+    def search(self, question: Vector, owners: Collection[str]) -> Similarities:
+        """Cosines of these owners' memories."""
         cosines = np.empty(self._count, np.float32)
         for start in range(0, self._count, _BLOCK_ROWS):
             block = slice(start, min(start + _BLOCK_ROWS, self._count))
             cosines[block] = self._steps[block].astype(np.float32) @ question
         cosines *= self._scales[: self._count]
-        people = self._people[: self._count]
-        seen = people == _EVERYBODY
-        if person is not None:
-            seen |= people == self._codes.get(person, -1)
+        codes = [self._codes[owner] for owner in owners if owner in self._codes]
+        seen = np.isin(self._owners[: self._count], codes)
         return Similarities(self._ids[: self._count][seen], cosines[seen])
 
     def _load(self, db: sqlite3.Connection) -> None:
         self._clear()
         rows = db.execute(
-            "SELECT entries.id, entries.person, v.vector"
+            "SELECT entries.id, entries.owner, v.vector"
             " FROM memory_vectors AS v JOIN entries ON entries.id = v.memory_id"
             " WHERE v.model = ?",
             [self.model],
         )
-        for memory_id, person, stored in rows:
+        for memory_id, owner, stored in rows:
             if len(stored) == self._dimensions * _STORED.itemsize:
-                self.put(memory_id, person, np.frombuffer(stored, _STORED).astype(np.float32))
+                self.put(memory_id, owner, np.frombuffer(stored, _STORED).astype(np.float32))
 
     def _clear(self) -> None:
         self._count = 0
         self._rows: dict[int, int] = {}
         self._codes: dict[str, int] = {}
         self._ids = np.zeros(_FIRST_CAPACITY, np.int64)
-        self._people = np.zeros(_FIRST_CAPACITY, np.int32)
+        self._owners = np.zeros(_FIRST_CAPACITY, np.int32)
         self._scales = np.zeros(_FIRST_CAPACITY, np.float32)
         self._steps = np.zeros((_FIRST_CAPACITY, self._dimensions), np.int8)
 
     def _grow(self) -> None:
-        self._ids, self._people, self._scales, self._steps = (
+        self._ids, self._owners, self._scales, self._steps = (
             np.concatenate([column, np.zeros_like(column)])
-            for column in (self._ids, self._people, self._scales, self._steps)
+            for column in (self._ids, self._owners, self._scales, self._steps)
         )
-
-    def _person_code(self, person: str | None) -> int:
-        if person is None:
-            return _EVERYBODY
-        return self._codes.setdefault(person, len(self._codes) + 1)

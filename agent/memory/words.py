@@ -14,7 +14,7 @@ _HITS = """
 WITH hit AS MATERIALIZED (
     SELECT entries.id, -bm25(memory_words) AS strength
     FROM memory_words JOIN entries ON entries.id = memory_words.rowid
-    WHERE memory_words MATCH :asked AND (entries.person IS NULL OR entries.person = :person)
+    WHERE memory_words MATCH :asked AND entries.owner IN (SELECT value FROM json_each(:owners))
 )
 SELECT id, strength,
     (SELECT count(*) FROM hit), (SELECT sum(strength) FROM hit),
@@ -49,7 +49,7 @@ class WordHits:
 def search(
     db: sqlite3.Connection,
     asked: Sequence[str],
-    person: str | None,
+    owners: Sequence[str],
     limit: int,
     also: Collection[int] = (),
 ) -> WordHits:
@@ -60,7 +60,7 @@ def search(
         _HITS,
         {
             "asked": " OR ".join(map(_quoted, asked)),
-            "person": person,
+            "owners": json.dumps(list(owners)),
             "also": json.dumps(list(also)),
             "limit": limit,
         },

@@ -94,6 +94,7 @@ def _is_healthy(path: Path) -> bool:
         connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)
         try:
             rows = connection.execute("PRAGMA quick_check(1)").fetchall()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
         finally:
             connection.close()
     except sqlite3.DatabaseError as err:
@@ -107,4 +108,5 @@ def _is_healthy(path: Path) -> bool:
     except UnicodeDecodeError:
         # The message quotes what is left of the schema
         return False
-    return rows == [("ok",)]
+    # The number of steps is never below none
+    return rows == [("ok",)] and version >= 0

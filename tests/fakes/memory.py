@@ -1,9 +1,9 @@
 """Memories that need no file."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from agent.errors import MemoryUnavailable
-from agent.memory.base import CORE, MemoryEntry, Scope
+from agent.memory.base import CORE, MemoryEntry, MemoryStats, Scope
 from agent.messages import Provenance
 
 
@@ -20,7 +20,7 @@ class PreparedMemory:
     name = "prepared"
 
     def __init__(self, entries: Sequence[MemoryEntry] = ()) -> None:
-        self.entries = list(entries)
+        self.prepared = list(entries)
         self.queries: list[tuple[str, Scope]] = []
 
     async def store(
@@ -31,33 +31,46 @@ class PreparedMemory:
         category: str = CORE,
         scope: Scope = Scope(),  # noqa: B008 - frozen
         provenance: Provenance = Provenance.OWNER,
+        source: str = "",
     ) -> MemoryEntry:
+        number = len(self.prepared) + 1
         made = MemoryEntry(
-            len(self.entries) + 1, key, content, category, provenance, scope, 0.0, 0.0
+            number, key, content, category, provenance, scope, 0.0, 0.0, source=source
         )
-        self.entries.append(made)
+        self.prepared.append(made)
         return made
 
     async def recall(self, query: str, limit: int, scope: Scope) -> list[MemoryEntry]:
         self.queries.append((query, scope))
-        return self.entries[:limit]
+        return self.prepared[:limit]
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
-        return next((made for made in self.entries if made.key == key), None)
+        return next((made for made in self.prepared if made.key == key), None)
 
     async def list(
         self, scope: Scope, category: str | None = None, limit: int = 100
     ) -> list[MemoryEntry]:
-        return self.entries[:limit]
+        return self.prepared[:limit]
 
     async def forget(self, key: str, scope: Scope) -> bool:
-        kept = [made for made in self.entries if made.key != key]
-        gone = len(kept) < len(self.entries)
-        self.entries = kept
+        kept = [made for made in self.prepared if made.key != key]
+        gone = len(kept) < len(self.prepared)
+        self.prepared = kept
         return gone
 
     async def count(self, scope: Scope | None = None) -> int:
-        return len(self.entries)
+        return len(self.prepared)
+
+    async def entries(self) -> AsyncIterator[MemoryEntry]:
+        for made in self.prepared:
+            yield made
+
+    async def restore(self, entry: MemoryEntry) -> MemoryEntry:
+        self.prepared.append(entry)
+        return entry
+
+    async def stats(self) -> MemoryStats:
+        return MemoryStats(self.name, len(self.prepared))
 
     async def health_check(self) -> bool:
         return True

@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.memory import rows
-from agent.memory.base import CORE, Scope
+from agent.memory.base import CORE, EVERYBODYS, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.memory.vectors import Vector, VectorIndex, encode
 from agent.messages import Provenance
 from agent.storage.db import open_database
 
 DIMENSIONS = 24
+MEI = Scope("mei").owners
+TOM = Scope("tom").owners
 
 
 def direction(seed: int) -> Vector:
@@ -44,8 +46,8 @@ def remember(db: sqlite3.Connection, number: int, model: str = "model") -> int:
 
 def test_cosines_are_those_of_plain_floats(index: VectorIndex) -> None:
     for number in range(500):
-        index.put(number, None, direction(number))
-    similar = index.search(direction(7), None)
+        index.put(number, EVERYBODYS, direction(number))
+    similar = index.search(direction(7), [EVERYBODYS])
     expected = [float(direction(number) @ direction(7)) for number in range(500)]
     assert np.allclose(similar.cosines, expected, atol=0.01)
     assert next(iter(similar.nearest(1))) == 7
@@ -54,16 +56,16 @@ def test_cosines_are_those_of_plain_floats(index: VectorIndex) -> None:
 
 
 def test_people_see_their_own_and_everybodys(index: VectorIndex) -> None:
-    for memory_id, person in ((1, "mei"), (2, "tom"), (3, None)):
-        index.put(memory_id, person, direction(memory_id))
-    assert set(index.search(direction(1), "mei").nearest(9)) == {1, 3}
-    assert set(index.search(direction(1), "nobody").nearest(9)) == {3}
-    assert set(index.search(direction(1), None).nearest(9)) == {3}
-    assert set(index.search(direction(1), "mei").of([1, 2])) == {1}
+    for memory_id, owner in ((1, MEI[0]), (2, TOM[0]), (3, EVERYBODYS)):
+        index.put(memory_id, owner, direction(memory_id))
+    assert set(index.search(direction(1), MEI).nearest(9)) == {1, 3}
+    assert set(index.search(direction(1), ["person:nobody", EVERYBODYS]).nearest(9)) == {3}
+    assert set(index.search(direction(1), [EVERYBODYS]).nearest(9)) == {3}
+    assert set(index.search(direction(1), MEI).of([1, 2])) == {1}
 
 
 def test_an_empty_index_finds_nothing(index: VectorIndex) -> None:
-    similar = index.search(direction(1), None)
+    similar = index.search(direction(1), [EVERYBODYS])
     assert (similar.nearest(5), similar.of([1]), similar.mean, similar.deviation) == ({}, {}, 0, 0)
 
 
@@ -73,22 +75,22 @@ def test_it_holds_what_was_put_and_not_discarded(steps: list[tuple[bool, int]]) 
     held: dict[int, int] = {}
     for turn, (is_put, memory_id) in enumerate(steps):
         if is_put:
-            index.put(memory_id, None, direction(turn))
+            index.put(memory_id, EVERYBODYS, direction(turn))
             held[memory_id] = turn
         else:
             index.discard(memory_id)
-            held.pop(memory_id, None)
+            held.pop(memory_id, [EVERYBODYS])
     for memory_id, turn in held.items():
-        assert index.search(direction(turn), None).of([memory_id])[memory_id] > 0.98
-    assert set(index.search(direction(0), None).nearest(99)) == set(held)
+        assert index.search(direction(turn), [EVERYBODYS]).of([memory_id])[memory_id] > 0.98
+    assert set(index.search(direction(0), [EVERYBODYS]).nearest(99)) == set(held)
 
 
 def test_it_is_made_from_the_table(index: VectorIndex, db: sqlite3.Connection) -> None:
     memory_id = remember(db, 1)
     remember(db, 2, model="another model")
     index.sync(db, 0)
-    assert list(index.search(direction(1), "mei").nearest(9)) == [memory_id]
-    assert index.search(direction(1), "tom").nearest(9) == {}
+    assert list(index.search(direction(1), MEI).nearest(9)) == [memory_id]
+    assert index.search(direction(1), TOM).nearest(9) == {}
 
 
 def test_it_leaves_out_what_is_superseded_or_of_another_size(
@@ -98,7 +100,7 @@ def test_it_leaves_out_what_is_superseded_or_of_another_size(
     db.execute("UPDATE memories SET superseded_by = ? WHERE id = ?", [new, old])
     rows.put_vector(db, short, "model", b"\x00\x01")
     index.sync(db, 0)
-    assert list(index.search(direction(1), "mei").nearest(9)) == [new]
+    assert list(index.search(direction(1), MEI).nearest(9)) == [new]
 
 
 def test_it_notices_what_another_program_has_written(
@@ -109,15 +111,15 @@ def test_it_notices_what_another_program_has_written(
     remember(other, 1)
     other.close()
     index.sync(db, 0)
-    assert len(index.search(direction(1), "mei").memory_ids) == 1
+    assert len(index.search(direction(1), MEI).memory_ids) == 1
 
 
 def test_it_trusts_itself_until_a_write_has_failed(
     index: VectorIndex, db: sqlite3.Connection
 ) -> None:
     index.sync(db, 0)
-    index.put(99, "mei", direction(1))
+    index.put(99, MEI[0], direction(1))
     index.sync(db, 0)
-    assert len(index.search(direction(1), "mei").memory_ids) == 1
+    assert len(index.search(direction(1), MEI).memory_ids) == 1
     index.sync(db, 1)
-    assert len(index.search(direction(1), "mei").memory_ids) == 0
+    assert len(index.search(direction(1), MEI).memory_ids) == 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.memory import rows, words
-from agent.memory.base import CORE, Scope
+from agent.memory.base import CORE, EVERYBODYS, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.memory.text import asked_tokens, tokens
 from agent.messages import Provenance
@@ -33,7 +33,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]
 
 
 def found(db: sqlite3.Connection, text: str) -> set[int]:
-    return set(words.search(db, asked_tokens(text, 32), None, 10).strengths)
+    return set(words.search(db, asked_tokens(text, 32), [EVERYBODYS], 10).strengths)
 
 
 def test_words_are_found_by_their_stem(db: sqlite3.Connection) -> None:
@@ -51,12 +51,12 @@ def test_marks_do_not_split_a_word(db: sqlite3.Connection) -> None:
 
 
 def test_the_strongest_match_has_the_highest_strength(db: sqlite3.Connection) -> None:
-    strengths = words.search(db, ["cat", "sister"], None, 10).strengths
+    strengths = words.search(db, ["cat", "sister"], [EVERYBODYS], 10).strengths
     assert max(strengths, key=strengths.__getitem__) == 2
 
 
 def test_the_limit_leaves_out_the_weak_and_the_sums_count_all(db: sqlite3.Connection) -> None:
-    hits = words.search(db, ["cat", "sister"], None, 1, also=[3])
+    hits = words.search(db, ["cat", "sister"], [EVERYBODYS], 1, also=[3])
     assert set(hits.strengths) == {2, 3}
     assert hits.count == 3
     assert hits.total > sum(hits.strengths.values())
@@ -76,11 +76,11 @@ def test_everything_asked_is_a_coverage_of_1(db: sqlite3.Connection) -> None:
 @given(text=st.text(max_size=60))
 def test_any_text_can_be_searched_for(db: sqlite3.Connection, text: str) -> None:
     asked = list(dict.fromkeys(tokens(text)))
-    strengths = words.search(db, asked, None, 5).strengths
+    strengths = words.search(db, asked, [EVERYBODYS], 5).strengths
     words.coverage(db, asked, strengths)
 
 
 @given(text=st.text(alphabet='"*()^:{}+- ANDORNTEcat', max_size=30))
 def test_signs_of_the_query_language_mean_nothing(db: sqlite3.Connection, text: str) -> None:
-    words.search(db, [text], None, 5)
+    words.search(db, [text], [EVERYBODYS], 5)
     words.coverage(db, [text], [1, 2])

@@ -1,0 +1,86 @@
+"""A memory as a row of `brain.db` and back: every column in one order, hostile values tamed."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+from agent.memory.base import DEFAULT_IMPORTANCE, MemoryEntry, Scope
+from agent.messages import Provenance
+
+NAMES = (
+    "id",
+    "key",
+    "content",
+    "category",
+    "provenance",
+    "person",
+    "session",
+    "group_id",
+    "device",
+    "created_at_s",
+    "updated_at_s",
+    "importance",
+    "pinned",
+    "superseded_by",
+    "source",
+)
+COLUMNS = ", ".join(NAMES)
+PLACES = ", ".join(f":{name}" for name in NAMES)
+
+
+def entry_of(row: Sequence[object]) -> MemoryEntry:
+    """The memory of a row that was selected by `COLUMNS`; what is damaged gets a safe value."""
+    field = dict(zip(NAMES, row, strict=True))
+    scope = Scope(*(_name(field[name]) for name in ("person", "session", "group_id", "device")))
+    superseded_by = field["superseded_by"]
+    return MemoryEntry(
+        # Constant columns with their declared affinity: SQLite keeps this one an integer
+        cast("int", field["id"]),
+        str(field["key"]),
+        str(field["content"]),
+        str(field["category"]),
+        provenance_of(str(field["provenance"])),
+        scope,
+        _number(field["created_at_s"], 0.0),
+        _number(field["updated_at_s"], 0.0),
+        importance=min(1.0, max(0.0, _number(field["importance"], DEFAULT_IMPORTANCE))),
+        pinned=bool(field["pinned"]),
+        superseded_by=superseded_by if isinstance(superseded_by, int) else None,
+        source=str(field["source"]),
+    )
+
+
+def row_of(entry: MemoryEntry) -> dict[str, Any]:
+    """Values of `PLACES`."""
+    scope = entry.scope
+    return {
+        "id": entry.memory_id,
+        "key": entry.key,
+        "content": entry.content,
+        "category": entry.category,
+        "provenance": entry.provenance.name.lower(),
+        "person": scope.person,
+        "session": scope.session,
+        "group_id": scope.group,
+        "device": scope.device,
+        "created_at_s": entry.created_at_s,
+        "updated_at_s": entry.updated_at_s,
+        "importance": entry.importance,
+        "pinned": int(entry.pinned),
+        "superseded_by": entry.superseded_by,
+        "source": entry.source,
+    }
+
+
+def provenance_of(name: str) -> Provenance:
+    """An unknown source is trusted least."""
+    return Provenance.__members__.get(name.upper(), Provenance.WEB)
+
+
+def _name(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value: object, otherwise: float) -> float:
+    is_number = isinstance(value, int | float) and math.isfinite(value)
+    return float(cast("float", value)) if is_number else otherwise

@@ -1,0 +1,40 @@
+"""What `brain.db` holds, counted."""
+
+import sqlite3
+from collections import Counter
+
+from agent.memory.base import MemoryStats
+from agent.memory.record import provenance_of
+
+
+def survey(db: sqlite3.Connection, backend: str) -> MemoryStats:
+    """Counts of what can be recalled, of what is hidden, and the bytes of all of it."""
+    (superseded,) = db.execute(
+        "SELECT count(*) FROM memories WHERE superseded_by IS NOT NULL"
+    ).fetchone()
+    (pinned,) = db.execute("SELECT count(*) FROM entries WHERE pinned").fetchone()
+    categories = dict(db.execute("SELECT category, count(*) FROM entries GROUP BY category"))
+    provenances = Counter(
+        provenance_of(name) for (name,) in db.execute("SELECT provenance FROM entries")
+    )
+    return MemoryStats(
+        backend,
+        sum(categories.values()),
+        superseded,
+        pinned,
+        _size_bytes(db),
+        categories,
+        provenances,
+        {"vectors": _vectors(db)},
+    )
+
+
+def _size_bytes(db: sqlite3.Connection) -> int:
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    (page_bytes,) = db.execute("PRAGMA page_size").fetchone()
+    return int(pages) * int(page_bytes)
+
+
+def _vectors(db: sqlite3.Connection) -> str:
+    rows = db.execute("SELECT model, count(*) FROM memory_vectors GROUP BY model ORDER BY 2 DESC")
+    return ", ".join(f"{number} of {model}" for model, number in rows) or "none"
