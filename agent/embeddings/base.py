@@ -21,11 +21,14 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    async def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "NDArray[np.float32]":
         """Unit vectors of shape (len(texts), dimensions).
 
+        Args:
+            asked: these are questions; some models put them before other words than what is found.
+
         Raises:
-            EmbedderUnavailable: the model is missing or damaged.
+            EmbedderUnavailable: the model is missing, damaged or out of reach.
         """
 
     async def aclose(self) -> None: ...

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from agent.embeddings import recipe
 from agent.errors import EmbedderUnavailable
 
 MODEL_FILE = "model.onnx"
@@ -65,16 +66,29 @@ class ModelFolder:
         except OSError as err:
             raise self.damaged(str(err)) from err
         if description is None:
-            return f"{self.path.name}-{hashes[MODEL_FILE][:_ID_HASH_CHARS]}"
+            return f"{self.path.name}-{self._hash_of_use(hashes)}"
         for name, digest in hashes.items():
             if description.sha256.get(name) != digest:
                 raise self.damaged(f"{name} is not the file that {DESCRIPTION_FILE} names")
         return description.model_id
 
+    def recipe(self) -> recipe.Recipe:
+        """How the model wants to be used.
+
+        Raises:
+            EmbedderUnavailable: a file that should tell it cannot be understood.
+        """
+        return recipe.read_recipe(self.path)
+
     def fingerprint(self) -> tuple[tuple[int, int], ...]:
         """Changes when a file is replaced; cheap enough for every call."""
-        names = (MODEL_FILE, TOKENIZER_FILE, DESCRIPTION_FILE)
+        names = (MODEL_FILE, TOKENIZER_FILE, DESCRIPTION_FILE, *recipe.FILES)
         return tuple(_size_and_time(self.path / name) for name in names)
+
+    def _hash_of_use(self, hashes: dict[str, str]) -> str:
+        """Another tokenizer, pooling or prefix gives other vectors of the same weights."""
+        used = f"{hashes[MODEL_FILE]} {hashes[TOKENIZER_FILE]} {self.recipe()}"
+        return hashlib.sha256(used.encode()).hexdigest()[:_ID_HASH_CHARS]
 
     def damaged(self, reason: str) -> EmbedderUnavailable:
         return EmbedderUnavailable(

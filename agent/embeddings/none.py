@@ -16,7 +16,7 @@ class NoEmbedder:
     model_id = ""
     dimensions = 0
 
-    async def embed(self, texts: Sequence[str]) -> "NDArray[np.float32]":
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "NDArray[np.float32]":
         raise EmbedderUnavailable("no embedding model is configured: words carry the recall")
 
     async def aclose(self) -> None:

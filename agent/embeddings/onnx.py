@@ -15,7 +15,8 @@ from agent.embeddings.folder import ModelFolder
 from agent.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
-    from agent.embeddings.session import ModelSession, Vectors
+    from agent.embeddings.pooling import Vectors
+    from agent.embeddings.session import ModelSession
 
 
 class OnnxEmbedder:
@@ -42,19 +43,19 @@ class OnnxEmbedder:
     def dimensions(self) -> int:
         return self._described()[1]
 
-    async def embed(self, texts: Sequence[str]) -> "Vectors":
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> "Vectors":
         if self._closed:
             raise EmbedderUnavailable("the embedding model was let go of")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._embed, list(texts))
+        return await loop.run_in_executor(self._thread, self._embed, list(texts), asked)
 
     async def aclose(self) -> None:
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._session = None
 
-    def _embed(self, texts: list[str]) -> "Vectors":
-        return self._loaded().vectors(texts)
+    def _embed(self, texts: list[str], asked: bool) -> "Vectors":  # noqa: FBT001 - an executor passes by place
+        return self._loaded().vectors(texts, asked=asked)
 
     def _described(self) -> tuple[str, int]:
         """Model id and dimensions, without loading where the folder tells them."""

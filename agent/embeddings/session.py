@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from agent.embeddings.folder import ModelFolder
+from agent.embeddings.pooling import PoolingHead, SentenceHead, Vectors, head_of
 from agent.errors import EmbedderUnavailable
 
-# What the model was made for; longer texts are cut
-MAX_TOKENS = 256
-# More characters than 256 tokens of any prose; the rest would only be tokenised and cut
+# More characters than 512 tokens of any prose; the rest would only be tokenised and cut
 MAX_CHARS = 8192
 # Bounds the memory of one run: some 10 MB of activations
 _MAX_BATCH_TOKENS = 1024
 # The runtime's log level for errors: what it warns of is nothing a person can act on
 _LOG_ERRORS = 3
+# Any text will do to see how long the vectors are
+_PROBE = "a"
+# What a text without a single token is given: models take no empty row
+_NO_TOKENS = (0,)
 
-Vectors = NDArray[np.float32]
 _Ids = Sequence[int]
 
 
@@ -35,19 +37,24 @@ class ModelSession:
 
     def __init__(self, folder: ModelFolder) -> None:
         self._folder = folder
+        self._recipe = folder.recipe()
         self.model_id = folder.verified_id()
         try:
             self._runtime = _runtime(folder)
-            self._tokenizer = _tokenizer(folder)
+            self._tokenizer = _tokenizer(folder, self._recipe.max_tokens)
         except Exception as err:
             # Both libraries raise bare Exceptions of their own
             raise folder.damaged(str(err)) from err
-        self._inputs = {value.name for value in self._runtime.get_inputs()}
-        self._output, self.dimensions = self._sentence_output()
+        self._inputs = _inputs(self._runtime, folder)
+        self._head: SentenceHead | PoolingHead = head_of(
+            self._runtime.get_outputs(), self._recipe.pooling, folder.path
+        )
+        self.dimensions = self._head.dimensions or self._probed_dimensions()
 
-    def vectors(self, texts: Sequence[str]) -> Vectors:
+    def vectors(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
         """Unit vectors of shape (len(texts), dimensions), whatever the order of lengths."""
-        token_ids = [self._tokenizer.encode(_clean(text)).ids for text in texts]
+        prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
+        token_ids = [self._tokenizer.encode(_clean(prefix + text)).ids for text in texts]
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for batch in batches([len(ids) for ids in token_ids]):
             vectors[batch] = self._run([token_ids[place] for place in batch])
@@ -59,31 +66,33 @@ class ModelSession:
         return unit
 
     def _run(self, token_ids: Sequence[_Ids]) -> Vectors:
-        longest = max(map(len, token_ids))
+        longest = max(1, *map(len, token_ids))
         ids = np.zeros((len(token_ids), longest), np.int64)
         mask = np.zeros_like(ids)
         for row, own in enumerate(token_ids):
-            ids[row, : len(own)] = own
-            mask[row, : len(own)] = 1
-        fed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+            there = own or _NO_TOKENS
+            ids[row, : len(there)] = there
+            mask[row, : len(there)] = 1
         try:
-            [vectors] = self._runtime.run(
-                [self._output], {name: fed[name] for name in self._inputs}
-            )
+            [values] = self._runtime.run([self._head.output], self._fed(ids, mask))
         except Exception as err:
             # The runtime raises bare Exceptions of its own
             raise self._folder.damaged(str(err)) from err
-        return np.asarray(vectors, np.float32)
+        return self._head.vectors(np.asarray(values, np.float32), mask)
 
-    def _sentence_output(self) -> tuple[str, int]:
-        """The output that holds one vector for each text."""
-        for output in self._runtime.get_outputs():
-            if len(output.shape) == 2 and isinstance(output.shape[1], int):  # noqa: PLR2004 - texts, numbers
-                return output.name, output.shape[1]
-        raise EmbedderUnavailable(
-            f"the model in {self._folder.path} gives no single vector for a text: "
-            "its graph must end with the pooling"
-        )
+    def _fed(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> dict[str, object]:
+        places = np.broadcast_to(np.arange(ids.shape[1], dtype=np.int64), ids.shape)
+        known = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(ids),
+            "position_ids": np.ascontiguousarray(places),
+        }
+        return {name: known[name].astype(kind) for name, kind in self._inputs.items()}
+
+    def _probed_dimensions(self) -> int:
+        ids = self._tokenizer.encode(_PROBE).ids
+        return int(self._run([ids]).shape[1])
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -103,6 +112,19 @@ def _clean(text: str) -> str:
     return text[:MAX_CHARS].encode(errors="replace").decode()
 
 
+def _inputs(runtime: onnxruntime.InferenceSession, folder: ModelFolder) -> dict[str, str]:
+    """The type of each input that the graph wants."""
+    types = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+    known = {"input_ids", "attention_mask", "token_type_ids", "position_ids"}
+    wanted = {value.name: value.type for value in runtime.get_inputs()}
+    for name, kind in wanted.items():
+        if name not in known or kind not in types:
+            raise EmbedderUnavailable(
+                f"{folder.model} wants an input {name} of {kind}: it is no encoder of text"
+            )
+    return {name: types[kind] for name, kind in wanted.items()}
+
+
 def _runtime(folder: ModelFolder) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     # One thread is enough for short text, and a waiting one must not burn a shared core
@@ -117,8 +139,8 @@ def _runtime(folder: ModelFolder) -> onnxruntime.InferenceSession:
     )
 
 
-def _tokenizer(folder: ModelFolder) -> Tokenizer:
+def _tokenizer(folder: ModelFolder, max_tokens: int) -> Tokenizer:
     tokenizer = Tokenizer.from_file(str(folder.tokenizer))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(MAX_TOKENS)
+    tokenizer.enable_truncation(max_tokens)
     return tokenizer

@@ -17,7 +17,7 @@ class AbsentEmbedder:
     model_id = "none"
     dimensions = 0
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> NDArray[np.float32]:
         raise EmbedderUnavailable("there is no embedding model: run scripts/setup")
 
     async def aclose(self) -> None:
@@ -34,7 +34,7 @@ class FixedEmbedder:
         self.dimensions = self._rows.shape[1]
         self.closed = False
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> NDArray[np.float32]:
         return self._rows[: len(texts)]
 
     async def aclose(self) -> None:
@@ -46,7 +46,7 @@ class DamagedEmbedder(AbsentEmbedder):
 
     dimensions = 384
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> NDArray[np.float32]:
         raise EmbedderUnavailable("model.onnx is damaged: run scripts/setup again")
 
 
@@ -59,7 +59,7 @@ class LetterEmbedder:
     def __init__(self) -> None:
         self.embedded: list[str] = []
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> NDArray[np.float32]:
         self.embedded += texts
         # No text is without a direction
         rows = np.full((len(texts), self.dimensions), 1e-3, np.float32)
@@ -79,15 +79,15 @@ class ReturningEmbedder(LetterEmbedder):
 
     is_there = False
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> NDArray[np.float32]:
         if not self.is_there:
             raise EmbedderUnavailable("there is no embedding model yet")
-        return await super().embed(texts)
+        return await super().embed(texts, asked=asked)
 
 
 class StalledEmbedder(LetterEmbedder):
     """Takes a text and never gives its vector."""
 
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> NDArray[np.float32]:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
