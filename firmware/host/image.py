@@ -30,24 +30,33 @@ def board_bundle(name: str) -> list[BundledFile]:
 
 def image(name: str) -> bytes:
     """The firmware of a board as one piece; the same files give the same bytes."""
+    return _image_of(name, board_bundle(name))
+
+
+def installed(name: str) -> list[BundledFile]:
+    """What `scripts/flash` puts onto a board: the three files outside, and slot a, confirmed."""
+    return installed_of(name, board_bundle(name))
+
+
+def installed_of(name: str, files: list[BundledFile]) -> list[BundledFile]:
+    """The same, of those files."""
+    outside = [file for file in files if file.target in OUTSIDE]
+    content = _image_of(name, files)
+    head = bytearray(b"\xff" * IMAGE_AT)
+    struct.pack_into(HEADER, head, 0, hashlib.sha256(content).digest(), len(content), 1)
+    head[READY] = head[CONFIRMED] = 0
+    return [*outside, BundledFile("slot_a", bytes(head) + content)]
+
+
+def _image_of(name: str, files: list[BundledFile]) -> bytes:
     about = {
         "board": board_file(name).NAME,
         "build": build_number(bundle(name)[:-1]),
         "version": list(firmware_version()),
     }
     text = json.dumps(about, separators=(",", ":"), sort_keys=True).encode()
-    inside = [file for file in board_bundle(name) if file.target not in OUTSIDE]
+    inside = [file for file in files if file.target not in OUTSIDE]
     return joined([BundledFile("about.json", text), *inside])
-
-
-def installed(name: str) -> list[BundledFile]:
-    """What `scripts/flash` puts onto a board: the three files outside, and slot a, confirmed."""
-    outside = [file for file in board_bundle(name) if file.target in OUTSIDE]
-    content = image(name)
-    head = bytearray(b"\xff" * IMAGE_AT)
-    struct.pack_into(HEADER, head, 0, hashlib.sha256(content).digest(), len(content), 1)
-    head[READY] = head[CONFIRMED] = 0
-    return [*outside, BundledFile("slot_a", bytes(head) + content)]
 
 
 def joined(files: Iterable[BundledFile]) -> bytes:

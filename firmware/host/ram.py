@@ -1,0 +1,193 @@
+"""How much memory the firmware takes of a board: compiled, from its slot, in the real MicroPython.
+
+The words of this computer are twice as long as those of the board, and so are nearly all objects;
+bytecode and buffers are not. What is measured includes the board's own files, never the stand-ins.
+"""
+
+import hashlib
+import json
+import struct
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.link.frame import (
+    ACK,
+    CONFIG_BEGIN_FORMAT,
+    CONFIG_OFFSET_FORMAT,
+    HELLO,
+    HELLO_FORMAT,
+    METHOD_CONFIG_BEGIN,
+    METHOD_CONFIG_COMMIT,
+    METHOD_CONFIG_WRITE,
+    METHOD_REFLEX,
+    METHOD_SUBSCRIBE,
+    METHOD_UPDATE,
+    REQUEST,
+    REQUEST_FORMAT,
+    RULE_FORMAT,
+    SUBSCRIBE_FORMAT,
+    SUBSCRIBE_PERIODIC,
+    Frame,
+    encode,
+)
+from firmware.host import image, interpreter
+from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
+from firmware.host.compiler import for_board
+
+# 45 KB on the board, in words of 64 bits
+BAR_BYTES = 90_000
+# About what an STM32F411 leaves free, 100 KB, in the same words
+HEAP = "200k"
+START, BOOT, EVENTS, CONFIGURED, UPDATE, REFLEXES = (
+    "start",
+    "boot",
+    "events",
+    "configured",
+    "update",
+    "reflexes",
+)
+_STAND_INS = FIRMWARE / "simulator" / "bare"
+# What MicroPython's .mpy files call the processor of this computer; others have no native code
+_NATIVE = {2: "x64"}
+_ASK_NATIVE = "import sys; print(sys.implementation._mpy >> 10 & 15)"
+_NONCE = 1
+_CREDIT = 64
+# It takes a second
+_LIMIT_S = 60.0
+
+
+class NotMeasured(Exception):
+    """The firmware did not run to its end, or cannot run here; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What the interpreter holds at one moment of its run, and what it has left."""
+
+    taken: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One board's figures, by the moment."""
+
+    board: str
+    moments: dict[str, Taken]
+
+    def firmware_bytes(self, moment: str) -> int:
+        """What the firmware takes then: all but the interpreter and the stand-ins."""
+        return self.moments[moment].taken - self.moments[START].taken
+
+
+def measure(board: str) -> Measured:
+    """Run the firmware of that board through all the moments.
+
+    Raises:
+        NotMeasured: the interpreter has no native code here, or the firmware failed.
+        NoInterpreter: there is no MicroPython.
+    """
+    command = interpreter.find()
+    files = for_board(bundle(board), _architecture(command))
+    with tempfile.TemporaryDirectory(prefix="barnacle-ram-") as name:
+        folder = Path(name)
+        lay_out(image.installed_of(board, files), folder)
+        stand_ins = [*_STAND_INS.glob("*.py"), FIRMWARE / "simulator" / "stm.py"]
+        parts = [BundledFile(path.name, path.read_bytes()) for path in stand_ins]
+        lay_out(for_board(parts, _architecture(command)), folder)
+        (folder / "steps").write_text("\n".join([*_steps(board), "end"]) + "\n")
+        return Measured(board, _run(command, folder))
+
+
+def _architecture(command: list[str]) -> str:
+    asked = [*command, "-c", _ASK_NATIVE]
+    said = subprocess.run(  # noqa: S603  - the person's own interpreter
+        asked, capture_output=True, text=True, timeout=_LIMIT_S, check=True
+    )
+    known = _NATIVE.get(int(said.stdout))
+    if known is None:
+        raise NotMeasured("MicroPython has no native code for the processor of this computer")
+    return known
+
+
+def _run(command: list[str], folder: Path) -> dict[str, Taken]:
+    done = subprocess.run(  # noqa: S603  - our firmware in the person's interpreter
+        [*command, "-X", f"heapsize={HEAP}", "-c", "import ram; ram.main()"],
+        cwd=folder,
+        env={"MICROPYPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=_LIMIT_S,
+        check=False,
+    )
+    found = {}
+    for line in done.stdout.splitlines():
+        moment, taken, free = line.split()
+        found[moment] = Taken(int(taken), int(free))
+    if REFLEXES not in found:
+        raise NotMeasured(f"after {', '.join(found)}: {done.stderr.strip()[-500:]}")
+    return found
+
+
+def _steps(board: str) -> Iterator[str]:
+    """What the firmware hears in its passes, and where it is measured."""
+    pi = _Pi()
+    yield f"={BOOT}"
+    yield pi.hello()
+    yield from pi.call(
+        METHOD_SUBSCRIBE,
+        struct.pack(SUBSCRIBE_FORMAT, 0, 0, SUBSCRIBE_PERIODIC, 1000, 0, 0, 0, 0),
+    )
+    yield f"={EVENTS}"
+    text = _with_bme280(board)
+    digest = hashlib.sha256(text).digest()[:8]
+    yield from pi.call(METHOD_CONFIG_BEGIN, struct.pack(CONFIG_BEGIN_FORMAT, len(text), digest))
+    yield from pi.call(METHOD_CONFIG_WRITE, struct.pack(CONFIG_OFFSET_FORMAT, 0) + text)
+    yield from pi.call(METHOD_CONFIG_COMMIT, digest)
+    yield f"={CONFIGURED}"
+    # State, and then the beginning of a large one: its slot is erased in the next passes
+    begin = b"\1" + struct.pack("<I", 50_000) + bytes(32)
+    yield from pi.call(METHOD_UPDATE, begin)
+    yield from pi.call(METHOD_UPDATE, begin)
+    yield f"={UPDATE}"
+    pins = board_file(board).PINS
+    output = next(at for at, row in enumerate(pins) if "out" in row["can"])
+    measuring = next(at for at, row in enumerate(pins) if "adc" in row["can"])
+    condition = (measuring, 0, 300, 0)
+    fields = (1, 1, output, 1, 1000, 60, 0, *condition, 0, 0, 0, 0, 4, b"test")
+    yield from pi.call(METHOD_REFLEX, b"\2\xff" + struct.pack(RULE_FORMAT, *fields))
+    yield f"={REFLEXES}"
+
+
+def _with_bme280(board: str) -> bytes:
+    own = {row["pin"] for row in board_file(board).PINS}
+    free = [
+        pin
+        for pin, uses in board_file(board).USABLE.items()
+        if pin not in own and "gpio" in uses.split()
+    ]
+    entry = {"kind": "bme280", "name": "air", "pin": free[0], "sda": free[1]}
+    return json.dumps({"pins": [entry], "v": 1}, separators=(",", ":")).encode()
+
+
+class _Pi:
+    """The other end of the link, which knows beforehand what it will be told."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+
+    def hello(self) -> str:
+        return encode(Frame(HELLO, 0, 0, _CREDIT, struct.pack(HELLO_FORMAT, 1, 1, _NONCE))).hex()
+
+    def call(self, method: int, arguments: bytes) -> Iterator[str]:
+        """The frames of a call, and a few passes in which it is worked on."""
+        number = self._calls
+        self._calls += 1
+        payload = struct.pack(REQUEST_FORMAT, method, number, 1000) + arguments
+        yield encode(Frame(REQUEST, number, number, _CREDIT, payload), _NONCE).hex()
+        yield ""
+        yield encode(Frame(ACK, 0, self._calls, _CREDIT), _NONCE).hex()
+        yield from [""] * 3
