@@ -10,19 +10,23 @@ from typing import Self
 END_LIMIT_S = 15.0
 
 
+def chat_environ(folder: Path, config: str) -> dict[str, str]:
+    """The surroundings of a chat that has its configuration and its state in `folder`."""
+    (folder / "barnacle.toml").write_text(config)
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(folder),
+        "BARNACLE_CONFIG": str(folder / "barnacle.toml"),
+        "BARNACLE_STATE_DIR": str(folder / "state"),
+    }
+
+
 class ChatProcess:
     """`barnacle chat --plain` with its own state folder; one line in, one line out."""
 
     def __init__(self, folder: Path, config: str, **environ: str) -> None:
-        (folder / "barnacle.toml").write_text(config)
         self.state = folder / "state"
-        self._environ = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "BARNACLE_CONFIG": str(folder / "barnacle.toml"),
-            "BARNACLE_STATE_DIR": str(self.state),
-            **environ,
-        }
+        self._environ = {**chat_environ(folder, config), **environ}
         self._process: subprocess.Popen[str] | None = None
 
     def __enter__(self) -> Self:

@@ -20,7 +20,25 @@ def _switch(found: re.Match[str]) -> Json:
 
 
 def _watch(found: re.Match[str]) -> Json:
-    return {"name": "warm", "pin": found["pin"], "above": float(found["limit"])}
+    part = found["pin"].rpartition(".")[2]
+    return {"name": f"high_{part}", "pin": found["pin"], "above": float(found["limit"])}
+
+
+def _reflex(found: re.Match[str]) -> Json:
+    condition = {
+        "reading": found["pin"],
+        "comparison": "above",
+        "value": float(found["limit"]),
+        "hysteresis": 2,
+    }
+    return {
+        "name": "moist_air",
+        "when": [condition],
+        "output": found["output"],
+        "value": "on",
+        "for_s": float(found["span"]),
+        "every_s": 60,
+    }
 
 
 def _whole_text(name: str) -> Arguments:
@@ -32,7 +50,13 @@ _RULES: tuple[tuple[str, str, Arguments], ...] = (
     (r"turn (?P<value>on|off) the (?P<pin>\w+)", "board_gpio_write", _switch),
     (r"turn the (?P<pin>\w+) (?P<value>on|off)", "board_gpio_write", _switch),
     (r"(?P<value>打开|关闭|关掉|开启)\s*(?P<pin>[a-z0-9_]+)\s*灯?", "board_gpio_write", _switch),
-    (r"tell me when the (?P<pin>\w+) goes above (?P<limit>\d+)", "watch_add", _watch),
+    (r"tell me when (?:the )?(?P<pin>[\w.]+) goes above (?P<limit>\d+)", "watch_add", _watch),
+    (
+        r"when (?P<pin>[\w.]+) is above (?P<limit>\d+).*the (?P<output>\w+) on for (?P<span>\d+) s",
+        "reflex_add",
+        _reflex,
+    ),
+    (r".*humidity of the (?P<pin>\w+)", "board_climate_read", lambda found: {"pin": found["pin"]}),
     (r"remember (?:that )?(?P<text>.+)", "memory_store", _whole_text("content")),
     (r"(?:请)?记住[,,::]?(?P<text>.+)", "memory_store", _whole_text("content")),
     (r"(?P<text>.*(?:called|name)\b.*\?)", "memory_recall", _whole_text("query")),
@@ -79,6 +103,8 @@ def _told(result: str, *, is_chinese: bool) -> str:
         fields = json.loads(result)
     except ValueError:
         return f"没有成功:{result}" if is_chinese else f"That did not work: {result}"
+    if "humidity" in fields:
+        return f"The humidity is {fields['humidity']} %."
     if "pin" in fields and "unit" not in fields:
         value = {"on": "打开", "off": "关闭"}.get(fields["value"], fields["value"])
         english = f"The {fields['pin']} is {fields['value']} now."
@@ -86,11 +112,20 @@ def _told(result: str, *, is_chinese: bool) -> str:
     if "unit" in fields:
         reading = f"{fields['value']} {fields['unit']}"
         return f"现在是 {reading}。" if is_chinese else f"It is {reading}."
-    if "stored" in fields:
-        return "我记住了。" if is_chinese else "I will remember that."
     if "memories" in fields:
         return _remembered(fields["memories"], is_chinese=is_chinese)
-    return result
+    return _done(fields, is_chinese=is_chinese) or result
+
+
+def _done(fields: dict[str, object], *, is_chinese: bool) -> str:
+    """What was arranged for later; empty for anything else."""
+    if "stored" in fields:
+        return "我记住了。" if is_chinese else "I will remember that."
+    if "reflex" in fields:
+        return f"The board does that by itself now. {fields['rule']}"
+    if "watching" in fields:
+        return f"I will tell you ({fields['watching']})."
+    return ""
 
 
 def _remembered(memories: list[dict[str, str]], *, is_chinese: bool) -> str:

@@ -72,8 +72,9 @@ def test_a_watch_is_set_by_chat_and_tells(sim: BoardSim, tmp_path: Path) -> None
         config += f'[board]\nport = "{sim.port}"\n'
         with ChatProcess(tmp_path, config) as chat:
             listening(chat)
-            assert "warm" in chat.say("tell me when the mcu_temperature goes above 30")
+            answer = chat.say("tell me when the mcu_temperature goes above 30")
+            assert "high_mcu_temperature" in answer
             # The board takes the subscription
             time.sleep(0.5)
             sim.set(temperature=31.5)
-            assert chat.hear() == "warm: mcu_temperature is 31.5 °C."
+            assert chat.hear() == "high_mcu_temperature: mcu_temperature is 31.5 °C."
