@@ -67,22 +67,18 @@ class Files:
 
 
 class Image:
-    # A slot as a folder to import from.
+    # A slot as a folder to import from. Its table of files stays as it lies in flash: taken apart
+    # it would need five times the memory.
 
     def __init__(self, store, slot):
         self._store = store
         self._slot = slot
-        self._files = {}
         count = struct.unpack("<H", store.read(slot, IMAGE_AT, 2))[0]
         at = IMAGE_AT + 2
-        entries = []
         for _ in range(count):
-            size, length = struct.unpack("<IB", store.read(slot, at, 5))
-            entries.append((store.read(slot, at + 5, length).decode(), size))
-            at += 5 + length
-        for name, size in entries:
-            self._files[name] = (at, size)
-            at += size
+            at += 5 + store.read(slot, at + 4, 1)[0]
+        self._table = store.read(slot, IMAGE_AT + 2, at - IMAGE_AT - 2)
+        self._files_at = at
 
     def mount(self, _readonly, _mkfs):
         pass
@@ -91,21 +87,36 @@ class Image:
         pass
 
     def stat(self, path):
-        name = path.strip("/")
-        if name in self._files:
-            return (0x8000, 0, 0, 0, 0, 0, self._files[name][1], 0, 0, 0)
-        if any(one.startswith(name + "/") for one in self._files):
+        name = path.strip("/").encode()
+        # The byte before a name is its length, so that only whole names are found
+        if bytes([len(name)]) + name in self._table:
+            return (0x8000, 0, 0, 0, 0, 0, 0, 0, 0, 0)
+        if name + b"/" in self._table:
             return (0x4000, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         raise OSError(2)
 
     def open(self, path, _mode):
         import deflate  # noqa: PLC0415  - only where an image is really started
 
+        at, size = self._find(path.strip("/").encode())
         gc.collect()
-        at, size = self._files[path.strip("/")]
         packed = io.BytesIO(self._store.read(self._slot, at, size))
         # Unpacked while it is read: the whole of it would not fit beside what it becomes
         return deflate.DeflateIO(packed, deflate.ZLIB)
+
+    def _find(self, name):
+        # Where that file lies, and its size
+        table = self._table
+        file_at = self._files_at
+        at = 0
+        while at < len(table):
+            size, length = struct.unpack_from("<IB", table, at)
+            at += 5
+            if table[at : at + length] == name:
+                return file_at, size
+            file_at += size
+            at += length
+        raise OSError(2)
 
 
 def open_store():
