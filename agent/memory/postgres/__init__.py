@@ -1,0 +1,1 @@
+"""Long-term memory in a PostgreSQL server that several agents may share."""

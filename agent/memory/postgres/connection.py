@@ -1,0 +1,126 @@
+"""The connection to a PostgreSQL server: jobs in, results or one kind of error out.
+
+Importing this module loads psycopg. A connection that has died is made anew before a job begins,
+never in the middle of one: what was done is known, or it is an error.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import TypeVar
+
+import psycopg
+
+from agent.clock import Clock
+from agent.config import Secret
+from agent.errors import MemoryUnavailable
+from agent.memory.postgres.schema import Abilities, Connection, prepare
+from agent.printable import printable_line
+
+R = TypeVar("R")
+
+# A server in the house answers within milliseconds, one far away within a second
+CONNECT_TIMEOUT_S = 5
+# The server itself ends a statement that takes longer: the slowest search of a million memories
+STATEMENT_TIMEOUT_S = 5
+# A call waits at most this long, a new connection and a statement included
+CALL_TIMEOUT_S = 10.0
+# A server that did not answer is left alone: conversations go on without waiting each time
+COOL_DOWN_S = 10.0
+_MAX_REASON_CHARS = 300
+# Where a password stands in an address
+_PASSWORD = re.compile(r"(://[^\s:@/]*):[^\s@]*@|\bpassword\s*=\s*\S+")
+
+
+class Server:
+    """One connection, opened on first use, and what that server can do."""
+
+    def __init__(self, url: Secret, clock: Clock) -> None:
+        self._url = url
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._connection: Connection | None = None
+        self._failure: tuple[float, str] | None = None
+        self._closed = False
+        self.abilities = Abilities()
+
+    async def run(self, job: Callable[[Connection], Awaitable[R]]) -> R:
+        """What the job returns, in a transaction of its own.
+
+        Raises:
+            MemoryUnavailable: nothing was changed, unless the connection broke at the very end.
+        """
+        try:
+            async with asyncio.timeout(CALL_TIMEOUT_S), self._turn:
+                if self._closed:
+                    raise MemoryUnavailable("the memory is closed")
+                return await self._transacted(job)
+        except TimeoutError as err:
+            raise MemoryUnavailable(f"PostgreSQL took longer than {CALL_TIMEOUT_S} s") from err
+        except psycopg.Error as err:
+            raise MemoryUnavailable(f"PostgreSQL refused: {reason(err)}") from err
+
+    async def aclose(self) -> None:
+        async with self._turn:
+            self._closed = True
+            if self._connection is not None:
+                await self._connection.close()
+
+    async def _transacted(self, job: Callable[[Connection], Awaitable[R]]) -> R:
+        async with AsyncExitStack() as stack:
+            connection = await self._begun(stack)
+            return await job(connection)
+
+    async def _begun(self, stack: AsyncExitStack) -> Connection:
+        """A connection inside a transaction; nothing was asked of it yet."""
+        connection = await self._connected()
+        try:
+            await stack.enter_async_context(connection.transaction())
+        except psycopg.OperationalError:
+            # It died since it was last used: a restart, an idle limit, a router
+            await connection.close()
+            connection = await self._connected()
+            await stack.enter_async_context(connection.transaction())
+        return connection
+
+    async def _connected(self) -> Connection:
+        if self._connection is not None and not self._connection.closed:
+            return self._connection
+        now_s = self._clock.monotonic_s()
+        if self._failure is not None and now_s < self._failure[0] + COOL_DOWN_S:
+            raise MemoryUnavailable(f"PostgreSQL is out of reach: {self._failure[1]}")
+        try:
+            self._connection = await self._connect()
+        except (psycopg.Error, TimeoutError) as err:
+            self._failure = now_s, reason(err)
+            raise MemoryUnavailable(f"PostgreSQL is out of reach: {reason(err)}") from err
+        self._failure = None
+        return self._connection
+
+    async def _connect(self) -> Connection:
+        async with asyncio.timeout(CALL_TIMEOUT_S):
+            connection = await psycopg.AsyncConnection.connect(
+                self._url.reveal(),
+                autocommit=True,
+                connect_timeout=CONNECT_TIMEOUT_S,
+                application_name="barnacle",
+            )
+            try:
+                await connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_S * 1000}")
+                self.abilities = await prepare(connection)
+            except BaseException:
+                await connection.close()
+                raise
+            return connection
+
+
+def reason(err: Exception) -> str:
+    """What went wrong, in one line without a password."""
+    if isinstance(err, TimeoutError):
+        return f"no answer in {CALL_TIMEOUT_S} s"
+    if isinstance(err, psycopg.ProgrammingError) and err.sqlstate is None:
+        # The library quotes what it could not read, and a password is a part of that
+        return "postgres_url is not the address of a database"
+    said = _PASSWORD.sub(lambda found: f"{found[1] or 'password='}***", str(err))
+    return printable_line(said, _MAX_REASON_CHARS).strip()

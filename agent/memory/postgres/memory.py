@@ -1,0 +1,205 @@
+"""Long-term memory in a PostgreSQL server: the way for several agents to share one brain.
+
+Meaning is searched where the server has pgvector, words by trigrams where it has pg_trgm and by
+patterns where it has neither. Embedding happens here, outside of every transaction.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from agent.clock import Clock
+from agent.config import Secret
+from agent.embeddings.base import Embedder
+from agent.errors import EmbedderUnavailable, MemoryUnavailable
+from agent.memory.base import (
+    CORE,
+    MAX_CONTENT_CHARS,
+    MAX_KEY_CHARS,
+    MAX_SOURCE_CHARS,
+    MemoryEntry,
+    MemoryStats,
+    Scope,
+)
+from agent.memory.keys import key_of, searched_text
+from agent.memory.postgres import rows, vectors
+from agent.memory.postgres.connection import Server
+from agent.memory.postgres.rows import Draft
+from agent.memory.postgres.schema import Connection
+from agent.memory.postgres.search import Question, find
+from agent.memory.postgres.survey import survey
+from agent.messages import Provenance
+
+_log = logging.getLogger(__name__)
+
+# Loading the model on the slowest board takes some 2 s; a store or recall goes on without
+EMBED_TIMEOUT_S = 5.0
+# Memories embedded at a time where they were stored without this model
+FILL_BATCH = 8
+_EVERYTHING = "*"
+_EVERYBODY = Scope()
+
+_Entries = list[MemoryEntry]
+_Vector = Sequence[float]
+
+
+class PostgresMemory:
+    """Memories in one database, whoever else uses it."""
+
+    name = "postgres"
+
+    def __init__(self, url: Secret, embedder: Embedder, clock: Clock) -> None:
+        self._server = Server(url, clock)
+        self._embedder = embedder
+        self._clock = clock
+        self._filling: asyncio.Task[None] | None = None
+        # Until a look has shown that every memory has its vector
+        self._may_lack_vectors = True
+
+    async def store(
+        self,
+        key: str,
+        content: str,
+        *,
+        category: str = CORE,
+        scope: Scope = _EVERYBODY,
+        provenance: Provenance = Provenance.WEB,
+        source: str = "",
+    ) -> MemoryEntry:
+        key, content, source = _clean(key), _clean(content), _clean(source)
+        if len(content) > MAX_CONTENT_CHARS or len(key) > MAX_KEY_CHARS:
+            raise MemoryUnavailable(
+                f"a memory has at most {MAX_CONTENT_CHARS} characters, its key {MAX_KEY_CHARS}"
+            )
+        source = source[:MAX_SOURCE_CHARS]
+        draft = Draft(key or key_of(content), content, category, scope, provenance, source)
+        vector = await self._vector(searched_text(draft.key, draft.content))
+        self._may_lack_vectors |= vector is None
+        return await self._server.run(partial(self._put, draft=draft, vector=vector))
+
+    async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
+        query = _clean(query).strip()
+        if query in {"", _EVERYTHING}:
+            return await self.list(replace(scope, session=None), limit=limit)
+        vector = await self._vector(query)
+        self._fill_in_background(knows_model=vector is not None)
+        return await self._server.run(
+            partial(self._find, query=query, vector=vector, limit=limit, scope=scope)
+        )
+
+    async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
+        return await self._server.run(partial(rows.get, key=_clean(key), scope=scope))
+
+    async def list(self, scope: Scope, category: str | None = None, limit: int = 100) -> _Entries:
+        return await self._server.run(
+            partial(rows.newest, scope=scope, category=category, limit=limit)
+        )
+
+    async def forget(self, key: str, scope: Scope) -> bool:
+        return await self._server.run(partial(rows.forget, key=_clean(key), scope=scope))
+
+    async def count(self, scope: Scope | None = None) -> int:
+        return await self._server.run(partial(rows.count, scope=scope))
+
+    async def entries(self) -> AsyncIterator[MemoryEntry]:
+        last_id = 0
+        while page := await self._server.run(partial(rows.page, after_id=last_id)):
+            for entry in page:
+                yield entry
+            last_id = page[-1].memory_id
+
+    async def restore(self, entry: MemoryEntry) -> MemoryEntry:
+        self._may_lack_vectors = True
+        return await self._server.run(partial(self._put_back, entry=entry))
+
+    async def stats(self) -> MemoryStats:
+        stats = await self._server.run(partial(survey, name=self.name))
+        return replace(stats, details=self._details())
+
+    async def health_check(self) -> bool:
+        try:
+            await self.count()
+        except MemoryUnavailable:
+            return False
+        return True
+
+    async def aclose(self) -> None:
+        if self._filling is not None:
+            self._filling.cancel()
+            await asyncio.gather(self._filling, return_exceptions=True)
+        await self._server.aclose()
+
+    def _details(self) -> dict[str, str]:
+        can = self._server.abilities
+        return {
+            "words": "by trigrams (pg_trgm)" if can.trigrams else "by patterns: no pg_trgm",
+            "meaning": "by pgvector" if can.vectors else "not searched: no pgvector",
+        }
+
+    async def _put(
+        self, connection: Connection, draft: Draft, vector: _Vector | None
+    ) -> MemoryEntry:
+        entry = await rows.put(connection, draft, self._clock.wall_s())
+        if self._server.abilities.vectors:
+            # The old content's vectors say nothing of the new one, whatever their model
+            await vectors.drop(connection, entry.memory_id)
+            if vector is not None:
+                await vectors.put(connection, entry.memory_id, self._embedder.model_id, vector)
+        return entry
+
+    async def _put_back(self, connection: Connection, entry: MemoryEntry) -> MemoryEntry:
+        kept = await rows.restore(connection, entry)
+        if self._server.abilities.vectors:
+            await vectors.drop(connection, kept.memory_id)
+        return kept
+
+    async def _find(
+        self, connection: Connection, query: str, vector: _Vector | None, limit: int, scope: Scope
+    ) -> _Entries:
+        can = self._server.abilities
+        seen = vector if can.vectors else None
+        question = Question(query, scope, seen, self._embedder.model_id)
+        return await find(connection, question, can, limit)
+
+    async def _vector(self, text: str) -> _Vector | None:
+        """The text's vector, or None where words must do."""
+        try:
+            async with asyncio.timeout(EMBED_TIMEOUT_S):
+                return list(map(float, (await self._embedder.embed([text]))[0]))
+        except EmbedderUnavailable as err:
+            _log.debug("words alone: %s", err)
+        except TimeoutError:
+            _log.warning("the embedding model took longer than %s s", EMBED_TIMEOUT_S)
+        return None
+
+    def _fill_in_background(self, *, knows_model: bool) -> None:
+        """Embed what was stored without this model; one task, ended by `aclose`."""
+        is_running = self._filling is not None and not self._filling.done()
+        if knows_model and self._may_lack_vectors and not is_running:
+            self._filling = asyncio.create_task(self._fill())
+
+    async def _fill(self) -> None:
+        model = self._embedder.model_id
+        try:
+            # What others store meanwhile is found at the next start
+            self._may_lack_vectors = False
+            while batch := await self._server.run(self._unembedded):
+                async with asyncio.timeout(EMBED_TIMEOUT_S):
+                    new = await self._embedder.embed([row.text for row in batch])
+                made = [(row, list(map(float, one))) for row, one in zip(batch, new, strict=True)]
+                await self._server.run(partial(vectors.fill, model=model, made=made))
+        except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
+            _log.warning("not every memory was embedded: %s", err)
+            self._may_lack_vectors = True
+
+    async def _unembedded(self, connection: Connection) -> Sequence[vectors.Unembedded]:
+        if not self._server.abilities.vectors:
+            return []
+        return await vectors.unembedded(connection, self._embedder.model_id, FILL_BATCH)
+
+
+def _clean(text: str) -> str:
+    """Text that a database can hold: lone surrogates become question marks."""
+    return text.encode(errors="replace").decode()

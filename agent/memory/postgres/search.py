@@ -1,0 +1,164 @@
+"""Finding memories in the shared brain: words by trigrams or patterns, meaning by pgvector.
+
+The server finds and counts; `ranking` orders, as it does for every other store.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.memory.base import MemoryEntry, Scope
+from agent.memory.postgres import rows, vectors
+from agent.memory.postgres.schema import Abilities, Connection
+from agent.memory.ranking import CANDIDATES, Candidate, Scale, rank
+from agent.memory.text import asked_tokens
+
+# Longer questions are searched by their first telling words: each one costs a look at the index
+MAX_ASKED_TOKENS = 32
+# A token fits whole, as the beginning of a word, or nearly: endings and slips of the finger
+_BEGINNING_FITS = 0.8
+_SEEN = "m.owner = ANY(%(owners)s) AND m.superseded_by IS NULL"
+_BY_PATTERN = f"""
+SELECT m.id, a.n, CASE WHEN m.words LIKE a.whole THEN 1.0 ELSE {_BEGINNING_FITS} END AS fit
+FROM asked a JOIN memories m ON m.words LIKE a.beginning WHERE {_SEEN}
+"""  # noqa: S608 - our own constants
+_BY_TRIGRAMS = f"""
+UNION ALL
+SELECT m.id, a.n, {_BEGINNING_FITS} * word_similarity(a.token, m.words) AS fit
+FROM asked a JOIN memories m ON a.token <%% m.words WHERE {_SEEN}
+"""  # noqa: S608 - as above
+# Rare words weigh more; a long memory has many words by chance, so it gets a little less
+_HITS = f"""
+WITH asked AS MATERIALIZED (
+    SELECT token, n, '%% ' || token || ' %%' AS whole, '%% ' || token || '%%' AS beginning
+    FROM unnest(%(asked)s::text[]) WITH ORDINALITY AS t (token, n)
+), fits AS MATERIALIZED (
+    SELECT id, n, max(fit) AS fit FROM ({{kinds}}) AS every GROUP BY id, n
+), weights AS MATERIALIZED (
+    SELECT a.n, ln(1 + ((SELECT count(*) FROM memories m WHERE {_SEEN}) + 20.0) / (1 +
+        (SELECT count(*) FROM fits WHERE fits.n = a.n))) AS weight FROM asked a
+), found AS MATERIALIZED (
+    SELECT id, sum(fit * weight) AS sum FROM fits JOIN weights USING (n) GROUP BY id
+), hits AS MATERIALIZED (
+    SELECT id, sum / ln(2.7 + length(m.words) / 100.0) AS strength,
+        sum / (SELECT sum(weight) FROM weights) AS coverage
+    FROM found JOIN memories m USING (id)
+)
+SELECT id, strength, coverage, (SELECT count(*) FROM hits), (SELECT sum(strength) FROM hits),
+    (SELECT sum(strength * strength) FROM hits)
+FROM hits WHERE id = ANY(%(also)s)
+    OR id IN (SELECT id FROM hits ORDER BY strength DESC, id DESC LIMIT %(limit)s)
+"""  # noqa: S608 - as above
+_NEAR = f"""
+WITH every AS MATERIALIZED (
+    SELECT v.memory_id AS id, 1 - (v.vector <=> %(vector)s::vector) AS cosine
+    FROM memory_vectors v JOIN memories m ON m.id = v.memory_id
+    WHERE v.model = %(model)s AND vector_dims(v.vector) = %(dimensions)s AND {_SEEN}
+)
+SELECT id, cosine, (SELECT avg(cosine) FROM every), (SELECT stddev_pop(cosine) FROM every)
+FROM every ORDER BY cosine DESC, id DESC LIMIT %(limit)s
+"""  # noqa: S608 - as above
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked and from where; `vector` is None where words must do."""
+
+    text: str
+    scope: Scope
+    vector: Sequence[float] | None = None
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """What is nearest in meaning, and the scale of all cosines."""
+
+    cosines: dict[int, float]
+    scale: Scale
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """What has the words: strength and coverage by id, and the scale of all strengths."""
+
+    strengths: dict[int, float]
+    coverages: dict[int, float]
+    scale: Scale
+
+
+async def find(
+    connection: Connection, question: Question, abilities: Abilities, limit: int
+) -> list[MemoryEntry]:
+    """The most relevant memories that may be seen, scored."""
+    asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
+    near = await _near(connection, question)
+    hits = await _hits(connection, question, asked, abilities, list(near.cosines))
+    ids = near.cosines.keys() | hits.strengths.keys()
+    nothing = None if not asked else 0.0
+    candidates = [
+        Candidate(
+            memory_id,
+            hits.strengths.get(memory_id, 0.0),
+            hits.coverages.get(memory_id, nothing),
+            near.cosines.get(memory_id),
+        )
+        for memory_id in ids
+    ]
+    best = rank(candidates, hits.scale, near.scale)[: max(0, limit)]
+    entries = await rows.by_id(connection, [one.memory_id for one in best], question.scope)
+    return [
+        replace(entries[one.memory_id], score=one.score) for one in best if one.memory_id in entries
+    ]
+
+
+async def _near(connection: Connection, question: Question) -> _Near:
+    if question.vector is None:
+        return _Near({}, Scale(0.0, 0.0))
+    found = await connection.execute(
+        _NEAR,
+        {
+            "vector": vectors.literal(question.vector),
+            "dimensions": len(question.vector),
+            "model": question.model,
+            "owners": rows.owners_of(question.scope),
+            "limit": CANDIDATES,
+        },
+    )
+    nearest = [tuple(map(_number, row)) for row in await found.fetchall()]
+    if not nearest:
+        return _Near({}, Scale(0.0, 0.0))
+    return _Near({int(row[0]): row[1] for row in nearest}, Scale(*nearest[0][2:]))
+
+
+async def _hits(
+    connection: Connection,
+    question: Question,
+    asked: Sequence[str],
+    abilities: Abilities,
+    also: Sequence[int],
+) -> _Hits:
+    if not asked:
+        return _Hits({}, {}, Scale(0.0, 0.0))
+    kinds = _BY_PATTERN + (_BY_TRIGRAMS if abilities.trigrams else "")
+    found = await connection.execute(
+        _HITS.format(kinds=kinds).encode(),
+        {
+            "asked": list(asked),
+            "owners": rows.owners_of(question.scope),
+            "also": list(also),
+            "limit": CANDIDATES,
+        },
+    )
+    matches = [tuple(map(_number, row)) for row in await found.fetchall()]
+    if not matches:
+        return _Hits({}, {}, Scale(0.0, 0.0))
+    count, total, squares = matches[0][3:]
+    return _Hits(
+        {int(row[0]): row[1] for row in matches},
+        {int(row[0]): row[2] for row in matches},
+        Scale.of_sums(int(count), total, squares),
+    )
+
+
+def _number(value: object) -> float:
+    return float(str(value))

@@ -1,0 +1,65 @@
+"""The vectors of a shared brain, in pgvector's type; each belongs to a memory and a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.memory.keys import searched_text
+from agent.memory.postgres.rows import escaped, restored
+from agent.memory.postgres.schema import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A memory that has no vector of a model yet, and the text that makes one."""
+
+    memory_id: int
+    content: str
+    text: str
+
+
+async def put(connection: Connection, memory_id: int, model: str, vector: Sequence[float]) -> None:
+    await connection.execute(
+        "INSERT INTO memory_vectors (memory_id, model, vector) VALUES (%s, %s, %s::vector)"
+        " ON CONFLICT (memory_id, model) DO UPDATE SET vector = excluded.vector",
+        [memory_id, model, literal(vector)],
+    )
+
+
+async def drop(connection: Connection, memory_id: int) -> None:
+    await connection.execute("DELETE FROM memory_vectors WHERE memory_id = %s", [memory_id])
+
+
+async def unembedded(connection: Connection, model: str, limit: int) -> list[Unembedded]:
+    """The newest memories without a vector of this model."""
+    found = await connection.execute(
+        "SELECT id, key, content FROM memories m WHERE superseded_by IS NULL AND NOT EXISTS"
+        " (SELECT 1 FROM memory_vectors v WHERE v.memory_id = m.id AND v.model = %s)"
+        " ORDER BY id DESC LIMIT %s",
+        [model, limit],
+    )
+    return [
+        Unembedded(
+            int(str(memory_id)),
+            restored(content),
+            searched_text(restored(key), restored(content)),
+        )
+        for memory_id, key, content in await found.fetchall()
+    ]
+
+
+async def fill(
+    connection: Connection, model: str, made: Sequence[tuple[Unembedded, Sequence[float]]]
+) -> None:
+    """Give memories their vectors, unless they say something else by now."""
+    for row, vector in made:
+        await connection.execute(
+            "INSERT INTO memory_vectors (memory_id, model, vector)"
+            " SELECT id, %s, %s::vector FROM memories WHERE id = %s AND content = %s"
+            " ON CONFLICT (memory_id, model) DO NOTHING",
+            [model, literal(vector), row.memory_id, escaped(row.content)],
+        )
+
+
+def literal(vector: Sequence[float]) -> str:
+    """A vector as pgvector reads it."""
+    return f"[{','.join(map(str, vector))}]"
