@@ -13,6 +13,9 @@ def _is_shell(path: Path) -> bool:
     return path.suffix == ".sh" or "bash" in (ROOT / path).read_text().partition("\n")[0]
 
 
+LIBRARIES = [
+    path for path in files() if path.parent == Path("scripts/lib") and path.suffix == ".sh"
+]
 PROGRAMS = [
     path
     for path in files()
@@ -28,7 +31,7 @@ def test_a_program_can_be_started(program: Path) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [path for path in [*PROGRAMS, Path("scripts/lib/python.sh")] if _is_shell(path)],
+    [path for path in [*PROGRAMS, *LIBRARIES] if _is_shell(path)],
     ids=str,
 )
 def test_a_shell_program_parses(program: Path) -> None:

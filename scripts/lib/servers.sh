@@ -1,0 +1,31 @@
+# Sourced by scripts/test: the PostgreSQL servers that the tests start. What cannot be had is said
+# and its tests are skipped, counted and listed.
+
+# Debian's server, which has pg_trgm
+install_postgresql() {
+    compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && return
+    command -v postgres >/dev/null && return
+    [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 0
+    echo "test: installing postgresql" >&2
+    {
+        apt-get -q update &&
+            DEBIAN_FRONTEND=noninteractive \
+                apt-get -q -y install --no-install-recommends postgresql
+    } >&2 || echo "test: postgresql was not installed; what needs it is skipped" >&2
+}
+
+# A server with pgvector, which Debian 12 does not have; only its programs are used, so that the
+# wheel of any Python will do
+install_pgvector() {
+    local target="$root/.barnacle/pgvector" lock="$root/scripts/requirements-pgvector.lock"
+    [[ -x $target/pgserver/pginstall/bin/postgres || $(uname -m) != x86_64 ]] && return
+    echo "test: installing a PostgreSQL with pgvector into .barnacle" >&2
+    rm -rf "$target.new"
+    if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --require-hashes --only-binary :all: --implementation cp --python-version 3.11 \
+        --abi cp311 --platform manylinux2014_x86_64 --target "$target.new" -r "$lock" >&2; then
+        rm -rf "$target" && mv "$target.new" "$target"
+    else
+        echo "test: it was not installed; what needs it is skipped" >&2
+    fi
+}
