@@ -1,0 +1,13 @@
+"""The key of an embedding service, and where a person finds it to change it."""
+
+from dataclasses import dataclass
+
+from agent.config import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key; `source` is the setting or variable that it came from."""
+
+    secret: Secret
+    source: str
