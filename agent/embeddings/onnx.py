@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from agent.embeddings.folder import ModelFolder
+from agent.embeddings.reading import Passage, Reading
 from agent.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -49,6 +50,12 @@ class OnnxEmbedder:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._thread, self._embed, list(texts), asked)
 
+    async def read(self, passages: Sequence[Passage], *, asked: bool = False) -> list[Reading]:
+        if self._closed:
+            raise EmbedderUnavailable("the embedding model was let go of")
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._read, list(passages), asked)
+
     async def aclose(self) -> None:
         self._closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -56,6 +63,9 @@ class OnnxEmbedder:
 
     def _embed(self, texts: list[str], asked: bool) -> "Vectors":  # noqa: FBT001 - an executor passes by place
         return self._loaded().vectors(texts, asked=asked)
+
+    def _read(self, passages: list[Passage], asked: bool) -> list[Reading]:  # noqa: FBT001 - as above
+        return self._loaded().readings(passages, asked=asked)
 
     def _described(self) -> tuple[str, int]:
         """Model id and dimensions, without loading where the folder tells them."""

@@ -18,6 +18,9 @@ Vectors = NDArray[np.float32]
 
 # What exporters call an output that is pooled already
 _SENTENCE_OUTPUTS = frozenset({"sentence_embedding", "sentence_embeddings", "text_embeds"})
+# What our own graph calls the vectors that its sentences are the mean of, as does the format of
+# sentence-transformers
+_MEAN_POOLED_TOKENS = "token_embeddings"
 _SENTENCE_AXES = 2
 _TOKEN_AXES = 3
 
@@ -85,6 +88,18 @@ def head_of(
             f"{folder / POOLING_FILE} must say how they are pooled"
         )
     return PoolingHead(tokens[0].name, _length(tokens[0]), pooling)
+
+
+def token_output(
+    outputs: Sequence[Output], head: SentenceHead | PoolingHead, pooling: Pooling | None
+) -> str | None:
+    """The output whose mean over a text's tokens is its vector; None when nothing says so."""
+    if pooling not in {None, Pooling.MEAN}:
+        return None
+    if isinstance(head, PoolingHead):
+        return head.output
+    named = [one.name for one in outputs if one.name == _MEAN_POOLED_TOKENS]
+    return named[0] if named else None
 
 
 def _length(output: Output) -> int:

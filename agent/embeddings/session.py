@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from agent.embeddings.folder import ModelFolder
-from agent.embeddings.pooling import PoolingHead, SentenceHead, Vectors, head_of
+from agent.embeddings.pooling import PoolingHead, SentenceHead, Vectors, head_of, token_output
+from agent.embeddings.reading import Passage, Reading
 from agent.errors import EmbedderUnavailable
 
 # More characters than 512 tokens of any prose; the rest would only be tokenised and cut
@@ -22,6 +23,9 @@ _MAX_BATCH_TOKENS = 1024
 _LOG_ERRORS = 3
 # Any text will do to see how long the vectors are
 _PROBE = "a"
+# Of what came before a text: two turns of a conversation; each token costs 0.1 ms
+_MAX_TOKENS_BEFORE = 128
+_MAX_CHARS_BEFORE = 1024
 # What a text without a single token is given: models take no empty row
 _NO_TOKENS = (0,)
 
@@ -49,6 +53,9 @@ class ModelSession:
         self._head: SentenceHead | PoolingHead = head_of(
             self._runtime.get_outputs(), self._recipe.pooling, folder.path
         )
+        self._token_output = token_output(
+            self._runtime.get_outputs(), self._head, self._recipe.pooling
+        )
         self.dimensions = self._head.dimensions or self._probed_dimensions()
 
     def vectors(self, texts: Sequence[str], *, asked: bool = False) -> Vectors:
@@ -58,12 +65,40 @@ class ModelSession:
         vectors = np.zeros((len(texts), self.dimensions), np.float32)
         for batch in batches([len(ids) for ids in token_ids]):
             vectors[batch] = self._run([token_ids[place] for place in batch])
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        # Also false for what is not a number
-        if not bool(((lengths > 0) & np.isfinite(lengths)).all()):
-            raise self._folder.damaged("it gives vectors without a direction")
-        unit: Vectors = vectors / lengths
-        return unit
+        return self._unit(vectors)
+
+    def readings(self, passages: Sequence[Passage], *, asked: bool = False) -> list[Reading]:
+        """The passages with their tokens, where the model's sentence is the mean of its tokens."""
+        if self._token_output is None:
+            vectors = self.vectors([passage.text for passage in passages], asked=asked)
+            return [Reading(vector, vectors[:0]) for vector in vectors]
+        return [self._reading(passage, self._token_output, asked=asked) for passage in passages]
+
+    def _reading(self, passage: Passage, output: str, *, asked: bool) -> Reading:
+        prefix = self._recipe.query_prefix if asked else self._recipe.passage_prefix
+        own = self._tokenizer.encode(_clean(prefix + passage.text))
+        room = min(_MAX_TOKENS_BEFORE, self._recipe.max_tokens - len(own.ids))
+        before = _last(self._tokenizer, passage.before, room)
+        lead = own.special_tokens_mask.index(0) if 0 in own.special_tokens_mask else 0
+        ids = [*own.ids[:lead], *before, *own.ids[lead:]] or list(_NO_TOKENS)
+        [states] = self._states(output, [ids])
+        kept = [place for place, (start, end) in enumerate(own.offsets) if end > start]
+        kept = [place for place in kept if own.offsets[place][0] >= len(prefix)]
+        tokens = states[[place + len(before) for place in kept]]
+        # Without anything before it, as every other sentence: the signs of start and end count
+        mean = (tokens if before and kept else states).mean(axis=0)
+        spans = [own.offsets[place] for place in kept]
+        moved = [(start - len(prefix), end - len(prefix)) for start, end in spans]
+        return Reading(self._unit(mean[None])[0], tokens, moved)
+
+    def _states(self, output: str, token_ids: Sequence[_Ids]) -> Vectors:
+        ids = np.array(token_ids, np.int64)
+        try:
+            [values] = self._runtime.run([output], self._fed(ids, np.ones_like(ids)))
+        except Exception as err:
+            # The runtime raises bare Exceptions of its own
+            raise self._folder.damaged(str(err)) from err
+        return np.asarray(values, np.float32)
 
     def _run(self, token_ids: Sequence[_Ids]) -> Vectors:
         longest = max(1, *map(len, token_ids))
@@ -79,6 +114,14 @@ class ModelSession:
             # The runtime raises bare Exceptions of its own
             raise self._folder.damaged(str(err)) from err
         return self._head.vectors(np.asarray(values, np.float32), mask)
+
+    def _unit(self, vectors: Vectors) -> Vectors:
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        # Also false for what is not a number
+        if not bool(((lengths > 0) & np.isfinite(lengths)).all()):
+            raise self._folder.damaged("it gives vectors without a direction")
+        unit: Vectors = vectors / lengths
+        return unit
 
     def _fed(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> dict[str, object]:
         places = np.broadcast_to(np.arange(ids.shape[1], dtype=np.int64), ids.shape)
@@ -110,6 +153,15 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 def _clean(text: str) -> str:
     """What a tokenizer takes: not too long, and lone surrogates become question marks."""
     return text[:MAX_CHARS].encode(errors="replace").decode()
+
+
+def _last(tokenizer: Tokenizer, text: str, room: int) -> list[int]:
+    """The ids of the last tokens of a text."""
+    if not text or room <= 0:
+        return []
+    last = _clean(text[-_MAX_CHARS_BEFORE:])
+    ids: list[int] = tokenizer.encode(last, add_special_tokens=False).ids
+    return ids[-room:]
 
 
 def _inputs(runtime: onnxruntime.InferenceSession, folder: ModelFolder) -> dict[str, str]:

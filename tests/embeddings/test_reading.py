@@ -1,0 +1,57 @@
+from pathlib import Path
+
+import numpy as np
+
+from agent.embeddings.onnx import OnnxEmbedder
+from agent.embeddings.reading import Passage, readings
+from tests.fakes.embedders import LetterEmbedder
+
+
+async def test_a_reading_of_a_text_alone_is_its_vector(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    [reading] = await readings(embedder, [Passage("my sister lives in Osaka")])
+    [vector] = await embedder.embed(["my sister lives in Osaka"])
+    assert float(reading.vector @ vector) > 0.999
+    await embedder.aclose()
+
+
+async def test_its_tokens_are_those_of_the_text_and_say_where_they_are(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    text = "yes, in Osaka"
+    [reading] = await readings(embedder, [Passage(text, before="where does your sister live?")])
+    assert [text[start:end].lower() for start, end in reading.spans][:2] == ["yes", ","]
+    assert len(reading.tokens) == len(reading.spans)
+    await embedder.aclose()
+
+
+async def test_what_came_before_moves_a_text_towards_its_subject(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    alone, after = await readings(
+        embedder,
+        [Passage("yes, in May"), Passage("yes, in May", before="Will your sister marry?")],
+    )
+    [asked] = await readings(embedder, [Passage("when is the wedding of the sister")], asked=True)
+    assert float(asked.vector @ after.vector) > float(asked.vector @ alone.vector)
+    await embedder.aclose()
+
+
+async def test_a_long_text_leaves_no_room_for_what_came_before(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    [reading] = await readings(embedder, [Passage("word " * 2000, before="before " * 2000)])
+    assert 250 < len(reading.tokens) <= 256
+    assert np.isfinite(reading.vector).all()
+    await embedder.aclose()
+
+
+async def test_a_text_of_nothing_has_a_vector_and_no_tokens(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    [reading] = await readings(embedder, [Passage("", before="hello")])
+    assert len(reading.tokens) == 0
+    assert np.isfinite(reading.vector).all()
+    await embedder.aclose()
+
+
+async def test_a_model_that_tells_no_words_gives_the_vector_alone() -> None:
+    [reading] = await readings(LetterEmbedder(), [Passage("some text", before="ignored")])
+    assert reading.tokens.shape == (0, 256)
+    assert reading.spans == ()
