@@ -26,7 +26,7 @@ from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import Oversight
-from agent.dispatch.owner import ChannelOwner, Owner, UnreachableOwner
+from agent.dispatch.owner import AbsentOwner, ChannelOwner, Owner, Tell
 from agent.dispatch.presence import Button, NoButton, PresenceRule
 from agent.dispatch.turn import TurnRunner
 from agent.dispatch.watcher import Watcher
@@ -92,12 +92,7 @@ class _Agent:
     registry: Registry
     last_error: LastError
     stop: EmergencyStop
-    watcher: Watcher
-
-    @property
-    def board(self) -> SerialBoard:
-        """The first one, whose button and watches count."""
-        return self.boards[0]
+    watchers: tuple[Watcher, ...]
 
     async def aclose(self) -> None:
         """Let go of everything, what was made last first."""
@@ -121,6 +116,8 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
                 await _greet_board(agent)
                 if not plain:
                     _write_out(f"{reporter.sentences()}\n/help lists the commands.\n")
+                # What was to be told while nobody was here
+                await dispatcher.resume(tasks)
                 listening = terminal.listen(partial(dispatcher.deliver, tasks=tasks))
                 was_told = await _until_left(listening, partial(_interrupt, terminal, dispatcher))
                 if was_told and not plain:
@@ -156,8 +153,11 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     )
     if (credential := find_key(settings.provider, environ)) is not None:
         redactor.add(credential.key)
-    watcher = Watcher(boards[0], settings.board.watch, paths.state_dir / "watches.json", clock)
-    tools = [*_fixed_tools(paths, memory, clock), *_watch_tools(watcher)]
+    watchers = tuple(
+        Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
+        for board, wanted in zip(boards, settings.every_board(), strict=True)
+    )
+    tools = [*_fixed_tools(paths, memory, clock), *_watch_tools(watchers)]
     return _Agent(
         settings,
         paths,
@@ -178,7 +178,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         ),
         last_error,
         EmergencyStop(paths.state_dir),
-        watcher,
+        watchers,
     )
 
 
@@ -194,9 +194,9 @@ def _provider(
     offline = OfflineProvider(embedder)
     if chosen_kind(settings.provider, environ) == "offline":
         return offline
-    from agent.providers.openai import OpenAIProvider  # noqa: PLC0415 - offline goes without it
+    from agent.providers.create import service_provider  # noqa: PLC0415 - offline goes without it
 
-    return FallbackProvider(OpenAIProvider(settings.provider, environ, http), offline)
+    return FallbackProvider(service_provider(settings.provider, environ, http), offline)
 
 
 def _fixed_tools(paths: Paths, memory: Memory, clock: Clock) -> list[AnyTool]:
@@ -213,8 +213,9 @@ def _fixed_tools(paths: Paths, memory: Memory, clock: Clock) -> list[AnyTool]:
     ]
 
 
-def _watch_tools(watcher: Watcher) -> list[AnyTool]:
-    return [WatchAddTool(watcher), WatchListTool(watcher), WatchRemoveTool(watcher)]
+def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
+    kinds = (WatchAddTool, WatchListTool, WatchRemoveTool)
+    return [kind(watcher) for watcher in watchers for kind in kinds]
 
 
 @contextlib.asynccontextmanager
@@ -246,8 +247,9 @@ async def _at_work(
             tasks.create_task(button.run())
             tasks.create_task(oversight.watch(agent.clock))
             deliver = partial(dispatcher.deliver, tasks=tasks)
-            owner = _owner(agent, by_name, delivery, deliver)
-            tasks.create_task(agent.watcher.run(owner))
+            owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
+            for watcher in agent.watchers:
+                tasks.create_task(watcher.run(owner))
             yield dispatcher, reporter, tasks
             await asyncio.gather(*(board.release() for board in agent.boards))
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
@@ -258,17 +260,24 @@ async def _at_work(
 
 
 def _owner(
-    agent: _Agent, channels: Mapping[str, Channel], delivery: Delivery, deliver: Deliver
+    agent: _Agent, channels: Mapping[str, Channel], announce: Tell, deliver: Deliver
 ) -> Owner:
     if Terminal.name not in channels:
-        return UnreachableOwner()
-    send = delivery.send_unrecorded
-    return ChannelOwner(Terminal.name, OWNER, LOCAL, agent.clock, send, deliver)
+        return AbsentOwner(agent.clock, announce)
+    return ChannelOwner(Terminal.name, OWNER, LOCAL, agent.clock, announce, deliver)
+
+
+async def _announce(delivery: Delivery, tasks: asyncio.TaskGroup, text: str) -> None:
+    """Keep a text for the owner; where the terminal is not there it waits for the next chat."""
+    message = await delivery.announce(Terminal.name, LOCAL, text)
+    if message is not None and delivery.reaches(message):
+        tasks.create_task(delivery.send(message))
 
 
 def _button(agent: _Agent) -> Button | NoButton:
-    pin = agent.settings.board.approve_button
-    return Button(agent.board, pin, agent.clock) if pin else NoButton()
+    settings = zip(agent.boards, agent.settings.every_board(), strict=True)
+    places = [(board, wanted.approve_button) for board, wanted in settings if wanted.approve_button]
+    return Button(places, agent.clock) if places else NoButton()
 
 
 def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
@@ -285,10 +294,10 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
 
 
 async def _greet_board(agent: _Agent) -> None:
-    """Give a board that is plugged in the time to answer, so that the first words find it."""
+    """Give boards that are plugged in the time to answer, so that the first words find them."""
     begun_s = agent.clock.monotonic_s()
-    while agent.board.status.state is not BoardState.READY:
-        is_absent = agent.board.status.state is BoardState.ABSENT
+    while missing := {board.status.state for board in agent.boards} - {BoardState.READY}:
+        is_absent = missing == {BoardState.ABSENT}
         patience_s = LOOKING_PATIENCE_S if is_absent else BOARD_PATIENCE_S
         if agent.clock.monotonic_s() - begun_s > patience_s:
             return

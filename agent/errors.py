@@ -13,7 +13,12 @@
   * NetworkError                 nobody answered over HTTP: no network, cut, too slow
   * ProviderError
     * TransientProviderError     likely to succeed later (network, 5xx, 429)
-    * ProviderRefused            final: wrong key, no quota, bad request
+      * RateLimited              too often with this key: another key, or later
+    * ProviderRefused            final: bad request, withheld answer
+      * KeyRefused               this key is no good: another one, or a person
+      * QuotaExhausted           the account has no money left: another one, or a person
+      * ContextOverflow          the conversation is too long: shorten it
+      * ToolsUnsupported         the model takes no tools: describe them in words
   * MemoryUnavailable            recall or store failed; a turn goes on without it
   * EmbedderUnavailable          no model: words carry the recall
   * BadArguments                 a tool call that its schema refuses: the model may repair it
@@ -93,6 +98,26 @@ class TransientProviderError(ProviderError):
 
 class ProviderRefused(ProviderError):
     """Final until something is changed: key, quota, model name, request."""
+
+
+class RateLimited(TransientProviderError):
+    """Asked too often with this key: another key may do, or the same one later."""
+
+
+class KeyRefused(ProviderRefused):
+    """The service does not take this key; another one may do."""
+
+
+class QuotaExhausted(ProviderRefused):
+    """The account behind this key has nothing left."""
+
+
+class ContextOverflow(ProviderRefused):
+    """The conversation is longer than the model can be shown."""
+
+
+class ToolsUnsupported(ProviderRefused):
+    """The model, or the service before it, knows no tools."""
 
 
 class MemoryUnavailable(BarnacleError):

@@ -127,6 +127,18 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Echo:
+    """What a model service wants back word for word while its tool calls are answered.
+
+    Thinking with its signature, for one. Only the wire format and model that sent it read it.
+    """
+
+    wire: str
+    model: str
+    content_json: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of a conversation with a model."""
 
@@ -136,6 +148,8 @@ class ChatMessage:
     # Set on TOOL messages: which call this answers, and which tool gave it
     call_id: str = ""
     tool_name: str = ""
+    # Set on ASSISTANT messages of the turn that is going on, never kept in a history
+    echo: Echo | None = None
 
     @classmethod
     def system(cls, text: str) -> "ChatMessage":
@@ -146,8 +160,10 @@ class ChatMessage:
         return cls(Role.USER, text)
 
     @classmethod
-    def assistant(cls, text: str, tool_calls: tuple[ToolCall, ...] = ()) -> "ChatMessage":
-        return cls(Role.ASSISTANT, text, tool_calls)
+    def assistant(
+        cls, text: str, tool_calls: tuple[ToolCall, ...] = (), echo: Echo | None = None
+    ) -> "ChatMessage":
+        return cls(Role.ASSISTANT, text, tool_calls, echo=echo)
 
     @classmethod
     def tool(cls, call: ToolCall, text: str) -> "ChatMessage":

@@ -285,7 +285,7 @@ async def test_a_finished_answer_leaves_the_connection_for_the_next() -> None:
 
 def test_importing_the_client_does_not_import_httpx() -> None:
     script = (
-        "import sys, agent.http, agent.providers.openai\n"
+        "import sys, agent.http, agent.providers.create\n"
         "print([name for name in ('httpx', 'httpcore', 'anyio', 'certifi') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)

@@ -7,7 +7,7 @@ Functions take a connection inside a transaction.
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -32,7 +32,11 @@ def append(connection: sqlite3.Connection, conversation: str, said: History) -> 
     """Add what a turn said, as a whole."""
     connection.executemany(
         "INSERT INTO turns (conversation, message, provenance) VALUES (?, ?, ?)",
-        [(conversation, _encode(message), int(said.provenance)) for message in said.messages],
+        [
+            # What a service wanted back belongs to the turn that is over
+            (conversation, _encode(replace(message, echo=None)), int(said.provenance))
+            for message in said.messages
+        ],
     )
 
 

@@ -137,7 +137,7 @@ class TurnRunner:
         self, response: ChatResponse, progress: _Progress, seams: TurnSeams
     ) -> None:
         calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
-        progress.added.append(ChatMessage.assistant(response.text, calls))
+        progress.added.append(ChatMessage.assistant(response.text, calls, response.echo))
         if response.text:
             progress.shown.append(f"{response.text}\n")
         for call in calls:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from agent.messages import ChatMessage, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Echo, ToolCall, ToolSpec
 
 DEFAULT_TEMPERATURE = 0.7
 DEFAULT_MAX_TOKENS = 4096
@@ -30,18 +30,35 @@ class Stop(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that a request cost, as the service counted them."""
+    """Tokens that a request cost, as the service counted them.
+
+    Args:
+        input_tokens: all that was sent, cached or not.
+        cached_tokens: the part of it that was read from the service's cache.
+        cache_write_tokens: the part of it that was put there.
+        output_tokens: all that was written, thinking too.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a model can do beyond text."""
+    """What a model can do beyond text.
+
+    Args:
+        context_tokens: how much it can be shown at once; None where nobody says.
+    """
 
     native_tools: bool = False
     streaming: bool = False
+    vision: bool = False
+    caching: bool = False
+    thinking: bool = False
+    context_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +88,8 @@ class ChatResponse:
         heeds_only_this_turn: its calls follow from the person's last message and from what was
             read since, certainly not from earlier turns or from memories in the prompt. No
             language model can say that of itself.
+        echo: to be sent back with the results of `tool_calls`.
+        model: who answered, as the service names it; empty where it does not matter.
     """
 
     text: str = ""
@@ -78,6 +97,8 @@ class ChatResponse:
     stop: Stop = Stop.END
     usage: Usage = field(default=Usage())
     heeds_only_this_turn: bool = False
+    echo: Echo | None = None
+    model: str = ""
 
 
 class Provider(ABC):

@@ -1,18 +1,21 @@
-"""From an HTTP answer to typed chunks, whether it is a stream of events or one document.
+"""From an HTTP answer to the text of its events, whether it is a stream or one document.
 
 Reads under three limits at once: time without a byte, time altogether, and size.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from agent.errors import BarnacleError, NetworkError, TransientProviderError
 from agent.http import BETWEEN_BYTES_TIMEOUT_S, FIRST_BYTE_TIMEOUT_S, HttpAnswer
-from agent.providers import failures, wire
+from agent.providers import edge, failures
 from agent.providers.answer import MAX_ANSWER_BYTES
-from agent.providers.sse import SseParser
+
+if TYPE_CHECKING:
+    from agent.providers.wire import Splitter
 
 # After its last event a service ends the stream at once; then the connection can be used again
 DRAIN_TIMEOUT_S = 0.25
@@ -98,38 +101,37 @@ class AnswerReader:
             pieces.append(piece)
         return b"".join(pieces)
 
-    async def chunks(self) -> AsyncGenerator[wire.Chunk, None]:
-        """Every chunk; returning means that the service said that this was all.
+    async def events(self, splitter: "Splitter") -> AsyncGenerator[str, None]:
+        """Every event, or one whole document; returning means the service said this was all.
 
         Raises:
             NetworkError: the answer broke off.
-            ProviderError: the service told an error, or something that is no completion.
+            ProviderError: what comes is no completion.
         """
         content_type = self._answer.header("content-type").lower()
         if "html" in content_type:
             raise failures.web_page(self._service)
-        if "json" in content_type:
-            yield self._typed((await self.body(MAX_ANSWER_BYTES)).decode(errors="replace"))
+        if "json" in content_type and "ndjson" not in content_type:
+            yield (await self.body(MAX_ANSWER_BYTES)).decode(errors="replace")
             return
-        async with aclosing(self._events()) as events:
-            async for event in events:
-                yield self._typed(event)
-
-    async def _events(self) -> AsyncGenerator[str, None]:
-        parser = SseParser()
         while piece := await self._next_piece():
-            for event in parser.feed(piece):
+            for event in splitter.feed(piece):
                 if event.strip() == _END_OF_STREAM:
-                    await self._drain()
+                    await self.drain()
                     return
                 self._has_seen_event = True
                 yield event
-        for event in parser.close():
-            # Only whole JSON shows that nothing of an event without its blank line is missing
-            with suppress(wire.WireError):
-                wire.parse(event)
+        for event in splitter.close():
+            # Only whole JSON shows that nothing of an event without its end is missing
+            with suppress(edge.WireError):
+                edge.parse(event)
                 yield event
         raise self._ended_early()
+
+    async def drain(self) -> None:
+        """Read the end that follows the last event, so that the connection can be used again."""
+        with suppress(NetworkError):
+            await self._answer.read(DRAIN_TIMEOUT_S)
 
     def _ended_early(self) -> BarnacleError:
         host = self._service.host
@@ -149,19 +151,3 @@ class AnswerReader:
         except NetworkError:
             self._deadline.left_s()
             raise
-
-    async def _drain(self) -> None:
-        with suppress(NetworkError):
-            await self._answer.read(DRAIN_TIMEOUT_S)
-
-    def _typed(self, text: str) -> wire.Chunk:
-        try:
-            chunk = wire.decode(text, wire.Chunk)
-        except wire.WireError as err:
-            raise TransientProviderError(
-                f"{self._service.host} sent something that is no completion: "
-                f"{self._service.shown(str(err))}"
-            ) from err
-        if chunk.error is not None or chunk.kind == "error":
-            raise failures.explain_event(self._service, chunk)
-        return chunk

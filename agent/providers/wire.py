@@ -1,146 +1,105 @@
-"""What an OpenAI-compatible service sends, under limits, as frozen values.
+"""The seam of a wire format: how a request is written and an answer is read.
 
-Everything is optional: services leave out, add and misspell. Unknown fields are ignored.
+A wire format knows no network, no keys and no retries; `ServiceProvider` brings those. It holds
+no state: what a model was found to want is a value of its own, its manner.
 """
 
-import json
-import re
-from typing import TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
-import msgspec
+from agent.providers.answer import Answer
+from agent.providers.base import Capabilities, ChatRequest
+from agent.providers.failures import Refusal
+from agent.providers.sse import SseParser
 
-# Completions need about six levels; deeper is an attack on the parser
-MAX_JSON_DEPTH = 32
-
-# A string that never ends matches too, so that no text is scanned twice
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
-
-T = TypeVar("T")
+M = TypeVar("M")
 
 
-class WireError(ValueError):
-    """Not JSON, too deep, or of another shape."""
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a request is asked with when it does not say otherwise."""
+
+    model: str
+    temperature: float
+    max_tokens: int
+
+    def of(self, request: ChatRequest) -> "Sampling":
+        return Sampling(
+            request.model or self.model,
+            self.temperature if request.temperature is None else request.temperature,
+            self.max_tokens if request.max_tokens is None else request.max_tokens,
+        )
 
 
-class FunctionPart(msgspec.Struct, frozen=True):
-    """Name and arguments, or a piece of them; some services send arguments as an object."""
+@dataclass(frozen=True, slots=True)
+class Post:
+    """A request as it is sent; `path` is added to the address of the service."""
 
-    name: str | None = None
-    arguments: str | dict[str, object] | None = None
-
-
-class CallPart(msgspec.Struct, frozen=True):
-    """A tool call or a piece of one; pieces with the same `index` belong together."""
-
-    index: int | None = None
-    id: str | None = None
-    function: FunctionPart | None = None
+    path: str
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class TextPart(msgspec.Struct, frozen=True):
-    """Content as some services send it: a list, of which only text is for people."""
+class Splitter(Protocol):
+    """Cuts a stream of bytes into events; an instance serves one answer."""
 
-    text: str | None = None
+    def feed(self, piece: bytes) -> Sequence[str]:
+        """The events that `piece` completed."""
 
-
-class Message(msgspec.Struct, frozen=True):
-    """A message, or what was added to it."""
-
-    content: str | list[TextPart] | None = None
-    refusal: str | None = None
-    tool_calls: list[CallPart] | None = None
-
-    @property
-    def text(self) -> str:
-        if isinstance(self.content, list):
-            return "".join(part.text or "" for part in self.content)
-        return self.content or self.refusal or ""
+    def close(self) -> Sequence[str]:
+        """The event whose end never came; it may be cut anywhere."""
 
 
-class Choice(msgspec.Struct, frozen=True):
-    """One of the answers: `delta` in a stream, `message` in a whole answer."""
+class ToldError(Exception):
+    """An event that is the service's own error message; `body` is what it says, parsed."""
 
-    index: int | None = None
-    delta: Message | None = None
-    message: Message | None = None
-    finish_reason: str | None = None
-
-
-class TokenCount(msgspec.Struct, frozen=True):
-    """What the service counted."""
-
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
+    def __init__(self, body: object) -> None:
+        super().__init__("the service told an error")
+        self.body = body
 
 
-class Chunk(msgspec.Struct, frozen=True):
-    """A whole answer, or one event of a stream."""
+class Wire(ABC, Generic[M]):
+    """One wire format; `M` is the manner in which a model wants to be asked."""
 
-    choices: list[Choice] | None = None
-    usage: TokenCount | None = None
-    error: object = None
-    # vLLM marks an error in the middle of a stream by this alone
-    kind: str | None = msgspec.field(default=None, name="object")
-    message: str | None = None
+    # Names the format in an `Echo`
+    name: str
+    # Added to the address for the list of models
+    models_path = "models"
 
+    @abstractmethod
+    def first_manner(self, host: str, model: str) -> M:
+        """What to begin with."""
 
-class Model(msgspec.Struct, frozen=True):
-    """An entry of the list of models."""
+    @abstractmethod
+    def other_manner(self, manner: M, refusal: Refusal) -> M | None:
+        """What to try after a refusal; None where nothing that could be changed is named."""
 
-    id: str
+    @abstractmethod
+    def write(self, request: ChatRequest, sampling: Sampling, manner: M) -> Post:
+        """The request; the same request gives the same bytes, so that its start can be cached."""
 
+    @abstractmethod
+    def read(self, event: str, answer: Answer) -> str:
+        """Take one event, or a whole answer, into `answer`; the text to show now.
 
-class ModelList(msgspec.Struct, frozen=True):
-    """The models of a service."""
+        Raises:
+            WireError: it has another shape.
+            ToldError: it is an error of the service.
+            TransientProviderError: the answer is beyond all measure.
+        """
 
-    data: list[Model]
+    @abstractmethod
+    def read_models(self, body: str) -> Sequence[str]:
+        """The names in a list of models.
 
+        Raises:
+            WireError: it has another shape.
+        """
 
-def decode(text: str, kind: type[T]) -> T:
-    """Typed values.
+    @abstractmethod
+    def capabilities(self, model: str) -> Capabilities: ...
 
-    Raises:
-        WireError: with a few words on what is wrong.
-    """
-    try:
-        # Not msgspec's own parser: it refuses the halves of a character cut between two chunks
-        return msgspec.convert(parse(text), kind, strict=False)
-    except msgspec.ValidationError as err:
-        raise WireError(str(err)) from err
-
-
-def parse(text: str) -> object:
-    """Untyped values, not nested deeper than allowed.
-
-    Raises:
-        WireError: as for `decode`.
-    """
-    if _is_too_deep(text):
-        raise WireError(f"nested deeper than {MAX_JSON_DEPTH}")
-    try:
-        return json.loads(text)
-    except ValueError as err:
-        raise WireError("not JSON") from err
-
-
-def joined_halves(text: str) -> str:
-    """Text with every surrogate half joined to its other half, or replaced if it has none."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def _is_too_deep(text: str) -> bool:
-    if text.count("{") + text.count("[") <= MAX_JSON_DEPTH:
-        return False
-    depth = 0
-    for token in _TOKENS.finditer(text):
-        if token[0] in "{[":
-            depth += 1
-            if depth > MAX_JSON_DEPTH:
-                return True
-        elif token[0] in "}]":
-            depth -= 1
-    return False
+    def splitter(self) -> Splitter:
+        return SseParser()

@@ -9,8 +9,10 @@ from agent.errors import ProviderError
 from agent.http import HttpClient
 from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest, ChatResponse
-from agent.providers.openai import OpenAIProvider
+from agent.providers.completions.dialect import Dialect
+from agent.providers.create import service_provider
 from agent.providers.reader import Patience
+from agent.providers.service import ServiceProvider
 from agent.providers.settings import ProviderSettings
 from tests.fakes.llm_server import Call, LlmServer, Reply, Respond, running
 from tests.fakes.llm_transport import OneReplyTransport
@@ -21,29 +23,29 @@ WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
 TEXT = "Gern! 好的,打开灯 💡 — fertig."
 
 
-def provider_at(server: LlmServer, patience: Patience | None = None) -> OpenAIProvider:
+def provider_at(server: LlmServer, patience: Patience | None = None) -> ServiceProvider[Dialect]:
     chosen = ProviderSettings(base_url=server.base_url, model="fake-model", api_key=Secret(KEY))
-    return OpenAIProvider(chosen, {}, HttpClient(), patience)
+    return service_provider(chosen, {}, HttpClient(), patience)
 
 
 @asynccontextmanager
 async def asking(
     *script: Reply | Respond, patience: Patience | None = None
-) -> AsyncIterator[tuple[LlmServer, OpenAIProvider]]:
+) -> AsyncIterator[tuple[LlmServer, ServiceProvider[Dialect]]]:
     async with running(*script) as server:
         provider = provider_at(server, patience)
         yield server, provider
         await provider._http.aclose()
 
 
-def provider_of(reply: Reply) -> OpenAIProvider:
+def provider_of(reply: Reply) -> ServiceProvider[Dialect]:
     """A provider whose service gives one reply, without a socket."""
     http = HttpClient(OneReplyTransport(reply))
-    return OpenAIProvider(ProviderSettings(base_url="http://service.invalid"), {}, http)
+    return service_provider(ProviderSettings(base_url="http://service.invalid"), {}, http)
 
 
 async def heard(
-    provider: OpenAIProvider, request: ChatRequest = ASKED
+    provider: ServiceProvider[Dialect], request: ChatRequest = ASKED
 ) -> tuple[str, ChatResponse | ProviderError]:
     """The text that was shown, and how it ended."""
     shown = ""

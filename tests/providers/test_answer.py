@@ -6,7 +6,7 @@ from agent.errors import ProviderRefused, TransientProviderError
 from agent.messages import ToolCall
 from agent.providers.answer import MAX_ANSWER_BYTES, MAX_CALLS, Answer
 from agent.providers.base import ChatResponse, Stop, Usage
-from agent.providers.wire import (
+from agent.providers.completions.shape import (
     CallPart,
     Choice,
     Chunk,
@@ -15,6 +15,7 @@ from agent.providers.wire import (
     TextPart,
     TokenCount,
 )
+from agent.providers.completions.wire import take
 
 MAX_TOKENS = 100
 
@@ -32,7 +33,7 @@ def part(
 def answer_of(*chunks: Chunk) -> ChatResponse:
     answer = Answer()
     for chunk in chunks:
-        answer.add(chunk)
+        take(chunk, answer)
     return answer.response(MAX_TOKENS)
 
 
@@ -43,7 +44,7 @@ def calls_of(*parts: CallPart) -> tuple[ToolCall, ...]:
 def test_text_is_handed_on_and_kept() -> None:
     answer = Answer()
     shown = [
-        answer.add(chunk)
+        take(chunk, answer)
         for chunk in (said("Hel"), said(None), said("lo"), said("", finish="stop"))
     ]
     assert shown == ["Hel", "", "lo", ""]
@@ -190,7 +191,7 @@ def test_choices_without_content_are_skipped() -> None:
 
 def test_characters_cut_between_chunks_are_whole_when_shown() -> None:
     answer = Answer()
-    shown = [answer.add(said(text)) for text in ("a\ud83d", "\ude00b", "\ud83d", "x", "\ud83d")]
+    shown = [take(said(text), answer) for text in ("a\ud83d", "\ude00b", "\ud83d", "x", "\ud83d")]
     assert shown == ["a", "😀b", "", "\ufffdx", ""]
     assert answer.response(MAX_TOKENS).text == "a😀b\ufffdx"
 
@@ -198,7 +199,7 @@ def test_characters_cut_between_chunks_are_whole_when_shown() -> None:
 @given(st.lists(st.text(st.characters(categories=["Lu", "Cs", "So", "Nd"]), max_size=4)))
 def test_what_was_shown_joined_is_the_answer_and_can_be_stored(texts: list[str]) -> None:
     answer = Answer()
-    shown = "".join(answer.add(said(text)) for text in texts)
+    shown = "".join(take(said(text), answer) for text in texts)
     text = answer.response(MAX_TOKENS).text
     assert text == shown
     text.encode()
@@ -207,9 +208,9 @@ def test_what_was_shown_joined_is_the_answer_and_can_be_stored(texts: list[str])
 def test_too_many_calls_are_refused() -> None:
     answer = Answer()
     for number in range(MAX_CALLS):
-        answer.add(said(None, part(number, "a", "{}", f"i{number}")))
+        take(said(None, part(number, "a", "{}", f"i{number}")), answer)
     with pytest.raises(TransientProviderError, match="more than 64 tool calls"):
-        answer.add(said(None, part(MAX_CALLS, "a", "{}", "last")))
+        take(said(None, part(MAX_CALLS, "a", "{}", "last")), answer)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_an_answer_without_end_is_refused(chunk: Chunk) -> None:
 def test_the_place_of_a_break_is_told() -> None:
     answer = Answer()
     assert answer.place() == ""
-    answer.add(said("x"))
+    take(said("x"), answer)
     assert answer.place() == ", in the middle of the answer"
-    answer.add(said(None, CallPart(0, "i", None)))
+    take(said(None, CallPart(0, "i", None)), answer)
     assert answer.place() == ", in the middle of the call to a tool"

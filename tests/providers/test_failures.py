@@ -6,9 +6,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import Secret
-from agent.errors import ProviderError, ProviderRefused, TransientProviderError
-from agent.providers import failures, wire
+from agent.errors import (
+    ContextOverflow,
+    KeyRefused,
+    ProviderError,
+    ProviderRefused,
+    QuotaExhausted,
+    RateLimited,
+    ToolsUnsupported,
+    TransientProviderError,
+)
+from agent.providers import failures
+from agent.providers.answer import Answer
+from agent.providers.completions.wire import CompletionsWire
 from agent.providers.failures import Refusal, Service, explain, explain_event, retry_after_s
+from agent.providers.wire import ToldError
 from agent.security.redact import Redactor
 
 KEY = "canary-key-1234567890"
@@ -29,16 +41,16 @@ def error(message: str = "", **details: object) -> str:
 @pytest.mark.parametrize(
     ("status", "body", "kind", "said"),
     [
-        (401, error("Incorrect API key"), ProviderRefused, "refused the key from OPENAI_API_KEY"),
-        (403, error("Country not supported"), ProviderRefused, "put a valid one into provider"),
+        (401, error("Incorrect API key"), KeyRefused, "refused the key from OPENAI_API_KEY"),
+        (403, error("Country not supported"), KeyRefused, "put a valid one into provider"),
         (404, error("The model `x` does not exist"), ProviderRefused, "change provider.model"),
         (404, error("some-model?"), ProviderRefused, "has no model some-model for you"),
         (404, "<html>nginx</html>", ProviderRefused, "nothing at https://api.example.org/v1 (404)"),
         (404, error("no such route"), ProviderRefused, "change provider.base_url"),
-        (402, error("Insufficient Balance"), ProviderRefused, "no quota left"),
+        (402, error("Insufficient Balance"), QuotaExhausted, "no quota left"),
         (400, error("bad request"), ProviderRefused, "refused the request (400: bad request)"),
         (413, "", ProviderRefused, "refused the request (413)"),
-        (429, error("Rate limit reached"), TransientProviderError, "cannot answer now (429"),
+        (429, error("Rate limit reached"), RateLimited, "cannot answer now (429"),
         (408, "", TransientProviderError, "cannot answer now (408)"),
         (500, error("oops"), TransientProviderError, "cannot answer now (500: oops)"),
         (503, "<html>took 412 ms</html>", TransientProviderError, "cannot answer now (503)"),
@@ -73,7 +85,7 @@ def test_without_a_key_the_place_for_one_is_named() -> None:
     ],
 )
 def test_out_of_quota_is_final(body: str) -> None:
-    assert isinstance(explain(SERVICE, Refusal(429, body)), ProviderRefused)
+    assert isinstance(explain(SERVICE, Refusal(429, body)), QuotaExhausted)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +100,47 @@ def test_out_of_quota_is_final(body: str) -> None:
 )
 def test_a_limit_that_passes_is_not_final(refusal: Refusal) -> None:
     assert isinstance(explain(SERVICE, refusal), TransientProviderError)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (400, error("prompt is too long: 210000 tokens > 200000 maximum")),
+        (400, error("x", code="context_length_exceeded")),
+        (413, error("Request too large", type="request_too_large")),
+        (400, error("The input token count (1200000) exceeds the maximum number of tokens")),
+        (400, error("This model's maximum context length is 8192 tokens")),
+        (500, json.dumps({"error": "the request exceeds the available context size"})),
+    ],
+)
+def test_a_conversation_that_is_too_long_is_told_as_that(status: int, body: str) -> None:
+    assert type(explain(SERVICE, Refusal(status, body))) is ContextOverflow
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (429, error("Rate limit reached: too many tokens per min")),
+        (400, error("Invalid 'input': string_above_max_length")),
+    ],
+)
+def test_what_sounds_like_a_long_conversation_and_is_none(status: int, body: str) -> None:
+    assert type(explain(SERVICE, Refusal(status, body))) is not ContextOverflow
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        error("registry.ollama.ai/library/gemma:2b does not support tools"),
+        error("unknown parameter: tools"),
+        error("Unrecognized field `tools`"),
+        error("No endpoints found that support tool use"),
+        error("Function calling is not supported with this model"),
+        error("no", param="tools"),
+    ],
+)
+def test_a_model_without_tools_is_told_as_that(body: str) -> None:
+    assert type(explain(SERVICE, Refusal(400, body))) is ToolsUnsupported
 
 
 @pytest.mark.parametrize(
@@ -147,9 +200,9 @@ def test_no_answer_of_a_service_breaks_the_explanation(
             TransientProviderError,
             "502",
         ),
-        ('{"error": {"code": 429, "message": "slow down"}}', TransientProviderError, "429"),
-        ('{"error": {"code": "401", "message": "no"}}', ProviderRefused, "refused the key"),
-        ('{"error": {"code": "insufficient_quota"}}', ProviderRefused, "no quota left"),
+        ('{"error": {"code": 429, "message": "slow down"}}', RateLimited, "429"),
+        ('{"error": {"code": "401", "message": "no"}}', KeyRefused, "refused the key"),
+        ('{"error": {"code": "insufficient_quota"}}', QuotaExhausted, "no quota left"),
         ('{"error": {"code": "server_error", "message": "oops"}}', TransientProviderError, "oops"),
         ('{"error": "overloaded"}', TransientProviderError, "overloaded"),
         ('{"error": 7}', TransientProviderError, "7"),
@@ -159,7 +212,9 @@ def test_no_answer_of_a_service_breaks_the_explanation(
 def test_an_error_in_the_middle_of_a_stream(
     chunk: str, kind: type[ProviderError], said: str
 ) -> None:
-    found = explain_event(SERVICE, wire.decode(chunk, wire.Chunk))
+    with pytest.raises(ToldError) as told:
+        CompletionsWire().read(chunk, Answer())
+    found = explain_event(SERVICE, told.value.body)
     assert type(found) is kind
     assert said in str(found)
 

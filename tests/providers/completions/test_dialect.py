@@ -4,7 +4,8 @@ import pytest
 
 from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
 from agent.providers.base import ChatRequest
-from agent.providers.dialect import OFFICIAL_HOST, Dialect, Sampling, encode
+from agent.providers.completions.dialect import OFFICIAL_HOST, Dialect, encode
+from agent.providers.wire import Sampling
 
 SAMPLING = Sampling("some-model", 0.7, 4096)
 NO_ARGUMENTS = {"type": "object", "properties": {}}

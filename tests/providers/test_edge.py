@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.providers import wire
-from agent.providers.wire import MAX_JSON_DEPTH, Chunk, WireError, decode, joined_halves, parse
+from agent.providers.completions import shape
+from agent.providers.completions.shape import Chunk
+from agent.providers.edge import MAX_JSON_DEPTH, WireError, decode, joined_halves, parse
 
 
 def nested(depth: int, opening: str = "[", closing: str = "]") -> str:
@@ -73,9 +74,9 @@ def test_unknown_fields_nulls_and_doubled_keys_are_tolerated() -> None:
         ' "usage": {"prompt_tokens": 1, "prompt_tokens": 12.0}}'
     )
     chunk = decode(text, Chunk)
-    assert chunk.usage == wire.TokenCount(12, None)
+    assert chunk.usage == shape.TokenCount(12, None)
     assert chunk.choices is not None
-    assert chunk.choices[0].delta == wire.Message()
+    assert chunk.choices[0].delta == shape.Message()
 
 
 def test_text_among_other_parts_is_found() -> None:

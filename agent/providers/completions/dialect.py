@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import msgspec
 
 from agent.messages import ChatMessage, ToolCall, ToolSpec
-from agent.providers import wire
+from agent.providers import edge
 from agent.providers.base import ChatRequest
-
-# One for each parameter below, and none twice
-MAX_ADAPTATIONS = 4
+from agent.providers.wire import Sampling
 
 OFFICIAL_HOST = "api.openai.com"
 
@@ -57,22 +55,6 @@ class Dialect:
         if "stream_options" in complaint and self.takes_stream_options:
             return dataclasses.replace(self, takes_stream_options=False)
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """What a request is asked with when it does not say otherwise."""
-
-    model: str
-    temperature: float
-    max_tokens: int
-
-    def of(self, request: ChatRequest) -> "Sampling":
-        return Sampling(
-            request.model or self.model,
-            self.temperature if request.temperature is None else request.temperature,
-            self.max_tokens if request.max_tokens is None else request.max_tokens,
-        )
 
 
 def encode(request: ChatRequest, sampling: Sampling, dialect: Dialect) -> bytes:
@@ -129,6 +111,6 @@ def _call(call: ToolCall) -> dict[str, object]:
 def _valid(arguments_json: str) -> str:
     """Some services refuse a whole conversation for one call of theirs that is not JSON."""
     try:
-        return arguments_json if isinstance(wire.parse(arguments_json), dict) else "{}"
-    except wire.WireError:
+        return arguments_json if isinstance(edge.parse(arguments_json), dict) else "{}"
+    except edge.WireError:
         return "{}"

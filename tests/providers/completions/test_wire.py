@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ProviderError, ProviderRefused, TransientProviderError
+from agent.errors import (
+    KeyRefused,
+    ProviderError,
+    ProviderRefused,
+    QuotaExhausted,
+    TransientProviderError,
+)
 from agent.http import HttpClient
 from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Stop, TextDelta, Usage
-from agent.providers.openai import OpenAIProvider
+from agent.providers.create import service_provider
 from agent.providers.settings import ProviderSettings
 from tests.fakes import llm_server
 from tests.fakes.llm_server import Call, Reply, failed, running, sse, streamed, whole
@@ -29,7 +35,7 @@ from tests.fakes.llm_talk import (
     until_abandoned,
 )
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TOOLS = (ToolSpec("board_gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),)
 
 
@@ -39,7 +45,7 @@ async def test_text_streams_and_ends_with_one_response() -> None:
     *deltas, last = items
     assert len(deltas) > 3
     assert all(isinstance(delta, TextDelta) for delta in deltas)
-    assert last == ChatResponse(TEXT, (), Stop.END, Usage(7, len(TEXT)))
+    assert last == ChatResponse(TEXT, (), Stop.END, Usage(7, len(TEXT)), model="fake-model")
     assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == TEXT
 
 
@@ -84,7 +90,7 @@ async def test_what_is_sent() -> None:
 async def test_without_a_key_no_authorization_is_sent() -> None:
     async with running(streamed("ok")) as server:
         chosen = ProviderSettings(base_url=server.base_url)
-        provider = OpenAIProvider(chosen, {}, HttpClient())
+        provider = service_provider(chosen, {}, HttpClient())
         await provider.chat(ASKED)
         await provider._http.aclose()
     assert "authorization" not in server.requests[0].headers
@@ -93,7 +99,7 @@ async def test_without_a_key_no_authorization_is_sent() -> None:
 async def test_a_key_of_the_environment_is_sent() -> None:
     async with running(streamed("ok")) as server:
         chosen = ProviderSettings(base_url=server.base_url)
-        provider = OpenAIProvider(chosen, {"API_KEY": "from-there"}, HttpClient())
+        provider = service_provider(chosen, {"API_KEY": "from-there"}, HttpClient())
         await provider.chat(ASKED)
         await provider._http.aclose()
     assert server.requests[0].headers["authorization"] == "bearer from-there"
@@ -113,9 +119,9 @@ async def test_connections_are_used_again() -> None:
 @pytest.mark.parametrize(
     ("reply", "kind", "said"),
     [
-        (failed(401, f"bad key {KEY}"), ProviderRefused, "the key from provider.api_key"),
+        (failed(401, f"bad key {KEY}"), KeyRefused, "the key from provider.api_key"),
         (failed(404, "no such model"), ProviderRefused, "change provider.model"),
-        (failed(429, "quota", code="insufficient_quota"), ProviderRefused, "no quota left"),
+        (failed(429, "quota", code="insufficient_quota"), QuotaExhausted, "no quota left"),
         (failed(500, "oops"), TransientProviderError, "cannot answer now"),
         (Reply(status=302), TransientProviderError, "sign-in page"),
         (Reply(b"x" * 200_000, status=400), ProviderRefused, "refused the request"),
@@ -277,9 +283,9 @@ async def test_capabilities_and_warming_up() -> None:
 
 
 async def test_the_official_service_is_the_default() -> None:
-    provider = OpenAIProvider(ProviderSettings(), {}, HttpClient())
-    assert provider._service.host == "api.openai.com"
-    assert provider._service.url == "https://api.openai.com/v1"
+    provider = service_provider(ProviderSettings(), {}, HttpClient())
+    assert provider._endpoint.host == "api.openai.com"
+    assert provider._endpoint.url == "https://api.openai.com/v1"
 
 
 # The obedient model, started by hand
@@ -339,7 +345,7 @@ async def test_a_whole_turn_with_the_obedient_model(
     obedient_url: str, said: str, call: tuple[str, dict[str, str]], result: str, answer: str
 ) -> None:
     http = HttpClient()
-    provider = OpenAIProvider(ProviderSettings(base_url=obedient_url), {}, http)
+    provider = service_provider(ProviderSettings(base_url=obedient_url), {}, http)
     names = ("board_gpio_write", "board_mcu_temperature", "memory_store", "memory_recall")
     tools = tuple(replace(TOOLS[0], name=name) for name in names)
     asked = ChatRequest((ChatMessage.user(said),), tools)

@@ -1,0 +1,97 @@
+"""What a service complains of: its words and codes in any of the shapes that services use.
+
+Decided by error code, then by words; never by digits found in a text.
+"""
+
+import re
+from dataclasses import dataclass
+
+from agent.providers import edge
+
+_QUOTA_CODES = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "insufficient_balance", "1113", "1311"}
+)
+_QUOTA_WORDS = re.compile(
+    r"insufficient.(balance|quota|credit)|exceeded your current quota|quota exhausted"
+    r"|out of credits|credit balance is too low|plan does not include",
+    re.IGNORECASE,
+)
+# A service that says when to come back is not out of quota for good
+_COMES_BACK = re.compile(r"retrydelay|(retry|try again) in", re.IGNORECASE)
+_OVERFLOW_CODES = frozenset({"context_length_exceeded", "request_too_large"})
+# One alternative for each family of services; some say it with 400, some with 413, some with 500
+_OVERFLOW_WORDS = re.compile(
+    r"prompt is too long|exceeds? (the )?context (window|limit)|context window exceeds"
+    r"|exceeds the available context|greater than the context length|context length exceeded"
+    r"|maximum context length|exceed context limit|context window has overflowed"
+    r"|input token count.{0,40}exceeds the maximum|input is too long"
+    r"|maximum prompt length is|reduce the length of the messages|exceeded max context length"
+    r"|exceeded model token limit|prompt exceeds max length|too many tokens|token limit exceeded"
+    r"|exceeds the limit of [0-9]",
+    re.IGNORECASE,
+)
+_NOT_OVERFLOW = re.compile(
+    r"rate.?limit|too many requests|throttl|tokens per (min|day)|string_above_max_length",
+    re.IGNORECASE,
+)
+_NO_TOOLS_WORDS = re.compile(
+    r"(unknown|unsupported|unrecognized|unexpected)[^.]{0,40}[`'\" ]tools?\b"
+    r"|(does not|doesn't|not) support(ed)?[^.]{0,30}\b(tools?|function)\b"
+    r"|\b(tools?|tool use|function.calling)\b[^.]{0,40}(is|are) not (supported|available)"
+    r"|no endpoints found that support tool use|tool_choice|tool call validation failed"
+    r"|was not in request",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """An error in the one shape that is looked at here."""
+
+    message: str = ""
+    codes: tuple[str, ...] = ()
+    param: str = ""
+
+    @property
+    def is_about_length(self) -> bool:
+        if not _OVERFLOW_CODES.isdisjoint(self.codes):
+            return True
+        said = f"{self.message} {' '.join(self.codes)}"
+        return _OVERFLOW_WORDS.search(said) is not None and _NOT_OVERFLOW.search(said) is None
+
+    @property
+    def is_about_tools(self) -> bool:
+        return self.param == "tools" or _NO_TOOLS_WORDS.search(self.message) is not None
+
+    @property
+    def names_no_quota(self) -> bool:
+        """By a code that means nothing else."""
+        return not _QUOTA_CODES.isdisjoint(self.codes)
+
+    def sounds_like_no_quota(self, body: str) -> bool:
+        """By words, in a body that does not say when to come back."""
+        return _QUOTA_WORDS.search(body) is not None and _COMES_BACK.search(body) is None
+
+
+def read(body: str) -> Complaint:
+    """The complaint in the body of a refusal."""
+    try:
+        return shaped(edge.parse(body))
+    except edge.WireError:
+        is_page = body.lstrip().startswith("<")
+        return Complaint("" if is_page else body)
+
+
+def shaped(body: object) -> Complaint:
+    """The complaint in a parsed body."""
+    if isinstance(body, list) and body:
+        return shaped(body[0])
+    if not isinstance(body, dict):
+        return Complaint("" if body is None else str(body))
+    inner = body.get("error", body.get("detail"))
+    if isinstance(inner, dict):
+        return shaped(inner)
+    if inner is not None:
+        return Complaint(str(inner))
+    codes = tuple(str(body[key]) for key in ("code", "type", "status") if body.get(key))
+    return Complaint(str(body.get("message") or ""), codes, str(body.get("param") or ""))

@@ -1,0 +1,72 @@
+"""JSON from a model service: parsed under limits, checked against a shape.
+
+Everything else about it is the wire format's own.
+"""
+
+import json
+import re
+from typing import TypeVar
+
+import msgspec
+
+# Completions need about six levels; deeper is an attack on the parser
+MAX_JSON_DEPTH = 32
+
+# A string that never ends matches too, so that no text is scanned twice
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+
+T = TypeVar("T")
+
+
+class WireError(ValueError):
+    """Not JSON, too deep, or of another shape."""
+
+
+def decode(text: str, kind: type[T]) -> T:
+    """Typed values.
+
+    Raises:
+        WireError: with a few words on what is wrong.
+    """
+    try:
+        # Not msgspec's own parser: it refuses the halves of a character cut between two chunks
+        return msgspec.convert(parse(text), kind, strict=False)
+    except msgspec.ValidationError as err:
+        raise WireError(str(err)) from err
+
+
+def parse(text: str) -> object:
+    """Untyped values, not nested deeper than allowed.
+
+    Raises:
+        WireError: as for `decode`.
+    """
+    if _is_too_deep(text):
+        raise WireError(f"nested deeper than {MAX_JSON_DEPTH}")
+    try:
+        return json.loads(text)
+    except ValueError as err:
+        raise WireError("not JSON") from err
+
+
+def joined_halves(text: str) -> str:
+    """Text with every surrogate half joined to its other half, or replaced if it has none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def _is_too_deep(text: str) -> bool:
+    if text.count("{") + text.count("[") <= MAX_JSON_DEPTH:
+        return False
+    depth = 0
+    for token in _TOKENS.finditer(text):
+        if token[0] in "{[":
+            depth += 1
+            if depth > MAX_JSON_DEPTH:
+                return True
+        elif token[0] in "}]":
+            depth -= 1
+    return False

@@ -1,0 +1,66 @@
+"""Where a service is and how a request shows that it may ask."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from agent.config import Secret
+from agent.http import HttpRequest
+from agent.providers.failures import Service
+from agent.security.redact import Redactor
+
+
+class Auth(enum.Enum):
+    """The place of the key in a request."""
+
+    # In the header `authorization`, after the word Bearer
+    BEARER = "bearer"
+    # In a header of its own, named by `Endpoint.auth_name`
+    HEADER = "header"
+    # In the address, as the parameter `Endpoint.auth_name`
+    QUERY = "query"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One service as one key sees it.
+
+    Args:
+        url: what a wire format's paths are added to, without a slash at its end.
+        key_source: the setting or variable that the key came from, for people.
+        headers: sent with every request.
+    """
+
+    url: str
+    key: Secret | None = None
+    key_source: str = ""
+    auth: Auth = Auth.BEARER
+    auth_name: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        return self.url.partition("://")[2].partition("/")[0]
+
+    def service(self, model: str) -> Service:
+        """The same for error messages: without the key, and able to blacken it."""
+        redactor = Redactor(() if self.key is None else (self.key,))
+        return Service(self.url, self.host, model, self.key_source, redactor)
+
+    def request(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> HttpRequest:
+        sent = {**self.headers, **headers}
+        if body:
+            sent.setdefault("content-type", "application/json")
+        url = f"{self.url}/{path}"
+        if self.key is not None:
+            key = self.key.reveal()
+            if self.auth is Auth.BEARER:
+                sent["authorization"] = f"Bearer {key}"
+            elif self.auth is Auth.HEADER:
+                sent[self.auth_name] = key
+            else:
+                url += f"{'&' if '?' in url else '?'}{self.auth_name}={quote(key, safe='')}"
+        return HttpRequest(method, url, sent, body)

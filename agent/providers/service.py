@@ -1,0 +1,160 @@
+"""A model service over HTTP, whatever wire format it speaks.
+
+One request, one answer: whoever retries, rotates keys or falls back does it around this class.
+Text is handed on as it comes; a tool call only when the service said that its answer has ended.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Generic, TypeVar
+
+from agent.errors import NetworkError, TransientProviderError
+from agent.http import HttpClient
+from agent.providers import edge, failures
+from agent.providers.answer import Answer
+from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
+from agent.providers.endpoint import Endpoint
+from agent.providers.reader import AnswerReader, Deadline, Patience
+from agent.providers.wire import Post, Sampling, ToldError, Wire
+
+_log = logging.getLogger(__name__)
+
+# Marketplaces list hundreds of models with long descriptions
+MAX_MODEL_LIST_BYTES = 8 * 1024 * 1024
+# A name longer than this is no name
+MAX_MODEL_CHARS = 200
+# One for each parameter that models are known to differ in, and none twice
+MAX_ADAPTATIONS = 4
+_BAD_REQUEST = frozenset({400, 422})
+
+M = TypeVar("M")
+
+
+class ServiceProvider(Provider, Generic[M]):
+    """A way to one service with one key.
+
+    Args:
+        name: what the service is called in the configuration and in the log.
+        sampling: what a request is asked with when it does not say otherwise.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        endpoint: Endpoint,
+        wire: Wire[M],
+        sampling: Sampling,
+        http: HttpClient,
+        patience: Patience,
+    ) -> None:
+        self.name = name
+        self._endpoint = endpoint
+        self._wire = wire
+        self._sampling = sampling
+        self._http = http
+        self._patience = patience
+        # What each model was found to want; it lasts as long as the process
+        self._manners: dict[str, M] = {}
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        # Asked as a stream too: a long answer is alive from its first byte on
+        async with aclosing(self.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, ChatResponse):
+                    return item
+        raise AssertionError("a stream ends with a response or an error")  # pragma: no cover
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+        """As the base says; closing the generator early closes the connection at once."""
+        sampling = self._sampling.of(request)
+        answer = Answer(self._wire.name, sampling.model)
+        service = self._endpoint.service(sampling.model)
+        try:
+            async with aclosing(self._events(request, sampling, answer)) as events:
+                async for event in events:
+                    if text := self._read(event, answer, service):
+                        yield TextDelta(text)
+        except NetworkError as err:
+            # After the reason for stopping only the token count can be missing
+            if not answer.is_ended:
+                raise TransientProviderError(f"{err}{answer.place()}") from err
+        yield answer.response(sampling.max_tokens)
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return self._wire.capabilities(model or self._sampling.model)
+
+    async def list_models(self) -> tuple[str, ...]:
+        """The names of the models that the key may use, sorted."""
+        host = self._endpoint.host
+        asked = Post(self._wire.models_path, b"")
+        deadline = Deadline(self._patience.total_s)
+        try:
+            async with self._exchange("GET", asked, self._sampling.model, deadline) as reader:
+                if not reader.is_ok:
+                    service = self._endpoint.service(self._sampling.model)
+                    raise failures.explain(service, await reader.refusal())
+                body = await reader.body(MAX_MODEL_LIST_BYTES)
+            names = set(self._wire.read_models(body.decode(errors="replace")))
+        except NetworkError as err:
+            raise TransientProviderError(str(err)) from err
+        except edge.WireError as err:
+            raise TransientProviderError(f"{host} sent no list of models") from err
+        usable = (name for name in names if name.isprintable())
+        return tuple(sorted(name for name in usable if 0 < len(name) <= MAX_MODEL_CHARS))
+
+    async def warm_up(self) -> None:
+        await self._http.get()
+
+    async def _events(
+        self, request: ChatRequest, sampling: Sampling, answer: Answer
+    ) -> AsyncGenerator[str, None]:
+        """Ask, in another manner where the service refuses the first one, and read."""
+        model = sampling.model
+        deadline = Deadline(self._patience.total_s)
+        manner = self._manners.get(model) or self._wire.first_manner(self._endpoint.host, model)
+        for attempts_left in reversed(range(MAX_ADAPTATIONS + 1)):
+            post = self._wire.write(request, sampling, manner)
+            async with self._exchange("POST", post, model, deadline) as reader:
+                if reader.is_ok:
+                    self._manners[model] = manner
+                    async with aclosing(reader.events(self._wire.splitter())) as events:
+                        async for event in events:
+                            yield event
+                            if answer.is_closed:
+                                await reader.drain()
+                                return
+                    return
+                refusal = await reader.refusal()
+            manner = self._manner_after(refusal, model, manner, attempts_left)
+
+    def _manner_after(
+        self, refusal: failures.Refusal, model: str, manner: M, attempts_left: int
+    ) -> M:
+        """The manner to try next; the refusal as an error if there is none."""
+        if refusal.status in _BAD_REQUEST and attempts_left > 0:
+            other = self._wire.other_manner(manner, refusal)
+            if other is not None:
+                _log.info("%s wants to be asked otherwise: %s", model, other)
+                return other
+        raise failures.explain(self._endpoint.service(model), refusal)
+
+    def _read(self, event: str, answer: Answer, service: failures.Service) -> str:
+        try:
+            return self._wire.read(event, answer)
+        except ToldError as err:
+            raise failures.explain_event(service, err.body) from err
+        except edge.WireError as err:
+            raise TransientProviderError(
+                f"{service.host} sent something that is no completion: {service.shown(str(err))}"
+            ) from err
+
+    @asynccontextmanager
+    async def _exchange(
+        self, method: str, post: Post, model: str, deadline: Deadline
+    ) -> AsyncIterator[AnswerReader]:
+        request = self._endpoint.request(method, post.path, post.headers, post.body)
+        first_byte_s = min(self._patience.first_byte_s, deadline.left_s())
+        async with self._http.exchange(request, first_byte_s) as answer:
+            service = self._endpoint.service(model)
+            yield AnswerReader(answer, service, self._patience, deadline)
