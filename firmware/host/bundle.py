@@ -7,7 +7,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
 
-from firmware.host import describe
+from firmware.host import board_source, describe
 
 FIRMWARE = Path(__file__).resolve().parents[1]
 REPOSITORY = FIRMWARE.parent
@@ -46,7 +46,7 @@ def bundle(name: str) -> list[BundledFile]:
         BundledFile("main.py", (FIRMWARE / "main.py").read_bytes()),
         BundledFile("slots.py", (FIRMWARE / "slots.py").read_bytes()),
         BundledFile("frame.py", FRAME.read_bytes()),
-        BundledFile("board.py", (FIRMWARE / "boards" / f"{name}.py").read_bytes()),
+        BundledFile("board.py", board_source.source(board_file(name)).encode()),
     ]
     node = sorted((FIRMWARE / "node").rglob("*.py"))
     files += [

@@ -14,7 +14,18 @@ class Attached:
         self._pins = pins
 
     def handlers(self):
-        return {method: self._handler(method) for method in range(_FIRST, _LAST + 1)}
+        return {}
+
+    def obey(self, method, arguments, answer):
+        # A method of a device, whichever it is
+        if not _FIRST <= method <= _LAST:
+            raise Refusal(frame.NOT_SUPPORTED, "this board has no such method")
+        need(arguments, 1)
+        slot = self._pins.find(arguments[0])
+        handler = slot and slot.handlers and slot.handlers.get(method)
+        if not handler:
+            raise Refusal(frame.BAD_PIN, "that pin has nothing behind it for this")
+        return handler(arguments, answer, self._pins.outputs)
 
     def sample(self, index, part):
         # For those who watch values: the device's number, None when that pin has none
@@ -32,14 +43,3 @@ class Attached:
                 one.tick(now_ms)
             except OSError:  # it was pulled out; whoever asks it is told so
                 continue
-
-    def _handler(self, method):
-        def run(arguments, answer):
-            need(arguments, 1)
-            slot = self._pins.find(arguments[0])
-            handler = slot and slot.handlers and slot.handlers.get(method)
-            if not handler:
-                raise Refusal(frame.BAD_PIN, "that pin has nothing behind it for this")
-            return handler(arguments, answer, self._pins.outputs)
-
-        return run

@@ -2,9 +2,10 @@
 #
 # A handler gets the packed arguments and writes the packed result into the answer, from AT on;
 # whatever goes wrong in it becomes an answer code. A feature is an object with
-#   handlers()                  methods by number
-#   tick(now_ms)                called in every pass of the main loop; optional
-#   begin_session(is_open)      a new session begins, or none is open any more; optional
+#   handlers()                        methods by number
+#   obey(method, arguments, answer)   those that no table has; optional, one feature at most
+#   tick(now_ms)                      called in every pass of the main loop; optional
+#   begin_session(is_open)            a new session begins, or none is open any more; optional
 
 import frame
 from micropython import const
@@ -28,8 +29,11 @@ class Calls:
         # The code of the last run
         self.code = frame.OK
         self._handlers = {}
+        self._others = _unknown
         for feature in features:
             self._handlers.update(feature.handlers())
+            if hasattr(feature, "obey"):
+                self._others = feature.obey
         self._ticking = tuple(one for one in features if hasattr(one, "tick"))
         self._sessions = tuple(one for one in features if hasattr(one, "begin_session"))
 
@@ -45,7 +49,10 @@ class Calls:
         # Returns how many bytes of result were written; `code` says how it went
         self.code = frame.OK
         try:
-            return self._handlers.get(method, _unknown)(arguments, answer)
+            handler = self._handlers.get(method)
+            if handler is None:
+                return self._others(method, arguments, answer)
+            return handler(arguments, answer)
         except Refusal as refusal:
             self.code = refusal.code
             return _write_text(answer, refusal.text)
@@ -60,7 +67,7 @@ def need(arguments, count):
         raise Refusal(frame.BAD_REQUEST, "arguments missing")
 
 
-def _unknown(_arguments, _answer):
+def _unknown(_method, _arguments, _answer):
     raise Refusal(frame.NOT_SUPPORTED, "this board has no such method")
 
 

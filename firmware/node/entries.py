@@ -86,7 +86,7 @@ def _trouble(entry, usable, before):
     for option, value in entry.items():
         if is_pin(value):
             need = kinds.needs(kind) if option == "pin" else "gpio"
-            if need not in usable.get(value, ""):
+            if " %s " % value not in usable[need]:
                 return value + " cannot be used for that"
             if pins_of(entry).count(value) > 1 or _is_taken(value, kind, before):
                 return value + " is used twice"

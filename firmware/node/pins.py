@@ -3,17 +3,15 @@
 # Reading is done here; driving only through outputs. `apply` puts other entries in place: outputs
 # are safe before anything changes, and what stays as it was is not touched.
 
-import gc
-
 import machine
-from node import kinds
 from node.outputs import Outputs
 from node.ring import Edges
 from node.slot import Slot
 from node.wiring import Unfit, is_shadowed
 
 _U16_FULL = 65535
-_CAN = {kinds.OUTPUT: ("in", "out"), kinds.INPUT: ("in",), kinds.ANALOG: ("adc",)}
+# Of the kinds that are plain pins; every other has a device behind it
+_CAN = {"output": ("in", "out"), "input": ("in",), "analog": ("adc",)}
 
 
 class Pins:
@@ -115,11 +113,7 @@ def _made(row):
     if row is None:
         return None
     try:
-        try:
-            return _make(row)
-        except MemoryError:  # a driver is loaded in one piece: once more, with the rest collected
-            gc.collect()
-            return _make(row)
+        return _make(row)
     except Exception as err:  # of any driver; what it says is for whoever wrote the entry
         raise Unfit("%s: %s" % (row["name"], _told(err)))  # noqa: B904  - MicroPython keeps no causes
 
@@ -127,7 +121,17 @@ def _made(row):
 def _make(row):
     if "kind" not in row:
         return Slot(row, row["can"])
-    return Slot(row, _CAN.get(row["kind"], ()), kinds.device_class(row["kind"]))
+    kind = row["kind"]
+    if kind in _CAN:
+        return Slot(row, _CAN[kind])
+    return Slot(row, (), _device_class(kind))
+
+
+def _device_class(kind):
+    # Loaded when the first entry of its kind is made: what is not wired takes no memory.
+    # Raises ImportError or AttributeError where this build lacks it.
+    name = kind[0].upper() + kind[1:]
+    return getattr(__import__("node.devices." + kind, None, None, (name,)), name)
 
 
 def _taken(slots, row):

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from firmware.host.board_source import usable
 from firmware.host.bundle import board_file
 from tests.firmware.node_on_cpython import node_module
 
@@ -16,13 +17,7 @@ with node_module("entries") as loaded:
 
 BOARD = SimpleNamespace(
     PINS=({"name": "led", "pin": "PC13", "can": ("in", "out")},),
-    USABLE={
-        "PA0": "gpio adc pwm",
-        "PA1": "gpio adc",
-        "PB0": "gpio pwm",
-        "PB1": "gpio",
-        "PC13": "gpio",
-    },
+    USABLE={"gpio": " PA0 PA1 PB0 PB1 PC13 ", "adc": " PA0 PA1 ", "pwm": " PA0 PB0 "},
 )
 PUMP = {"name": "pump", "kind": "output", "pin": "PB0"}
 LEVEL = {"name": "level_ok", "kind": "input", "pin": "PB1", "pull": "up"}
@@ -118,7 +113,9 @@ options = st.sampled_from(
 )
 
 
-SIMULATED = board_file("simulated")
+SIMULATED = SimpleNamespace(
+    PINS=board_file("simulated").PINS, USABLE=usable(board_file("simulated"))
+)
 
 
 @given(st.lists(st.dictionaries(options, json_values | st.sampled_from(["PB0", "output", "a"]))))

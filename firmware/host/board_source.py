@@ -1,0 +1,48 @@
+"""Makes the module `board` that goes onto the board, from its file in firmware/boards.
+
+What only the manifest says stays here, and tables lie in few objects: a board has little memory.
+"""
+
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+_COPIED = (
+    "NAME",
+    "LINK",
+    "RECEIVE_WINDOW_BYTES",
+    "FLASH_CLASS",
+    "SUPPLY_MV",
+    "HAS_MCU_TEMPERATURE",
+    "PROMPT_WINDOW_MS",
+    "DEADMAN_TIMER",
+)
+_USES = ("gpio", "adc", "pwm")
+_MANIFEST_ONLY = frozenset({"aliases"})
+
+
+def source(board: ModuleType) -> str:
+    """The text of the module."""
+    lines = ["# Made by firmware/host/board_source.py; not to be edited."]
+    lines += [f"{name} = {getattr(board, name)!r}" for name in _COPIED]
+    abilities = sorted({tuple(row["can"]) for row in board.PINS})
+    lines += [f"_CAN_{number} = {can!r}" for number, can in enumerate(abilities)]
+    lines.append("PINS = (")
+    lines += [f"    {{{_row(row, abilities)}}}," for row in board.PINS]
+    lines += [")", "# By use: the pins that a configuration may have for it, between spaces"]
+    lines.append(f"USABLE = {usable(board)!r}")
+    return "\n".join(lines) + "\n"
+
+
+def usable(board: ModuleType) -> dict[str, str]:
+    """The pins for each use, in one string with a space on either side of each."""
+    pins = {
+        use: [pin for pin, uses in board.USABLE.items() if use in uses.split()] for use in _USES
+    }
+    return {use: f" {' '.join(found)} " for use, found in pins.items()}
+
+
+def _row(row: Mapping[str, Any], abilities: list[tuple[str, ...]]) -> str:
+    told = {key: repr(value) for key, value in row.items() if key not in _MANIFEST_ONLY}
+    told["can"] = f"_CAN_{abilities.index(tuple(row['can']))}"
+    return ", ".join(f"{key!r}: {value}" for key, value in told.items())
