@@ -139,6 +139,14 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """A picture for a model; `data_base64` is the whole file."""
+
+    media_type: str
+    data_base64: str
+
+
+@dataclass(frozen=True, slots=True)
 class ChatMessage:
     """One message of a conversation with a model."""
 
@@ -148,6 +156,10 @@ class ChatMessage:
     # Set on TOOL messages: which call this answers, and which tool gave it
     call_id: str = ""
     tool_name: str = ""
+    # Set on TOOL messages: the text says what went wrong
+    is_error: bool = False
+    # Set on USER messages just before they are sent; a history holds markers in the text instead
+    images: tuple[Image, ...] = field(default=())
     # Set on ASSISTANT messages of the turn that is going on, never kept in a history
     echo: Echo | None = None
 
@@ -166,5 +178,5 @@ class ChatMessage:
         return cls(Role.ASSISTANT, text, tool_calls, echo=echo)
 
     @classmethod
-    def tool(cls, call: ToolCall, text: str) -> "ChatMessage":
-        return cls(Role.TOOL, text, call_id=call.call_id, tool_name=call.name)
+    def tool(cls, call: ToolCall, text: str, *, is_error: bool = False) -> "ChatMessage":
+        return cls(Role.TOOL, text, call_id=call.call_id, tool_name=call.name, is_error=is_error)

@@ -34,7 +34,7 @@ def append(connection: sqlite3.Connection, conversation: str, said: History) -> 
         "INSERT INTO turns (conversation, message, provenance) VALUES (?, ?, ?)",
         [
             # What a service wanted back belongs to the turn that is over
-            (conversation, _encode(replace(message, echo=None)), int(said.provenance))
+            (conversation, _encode(replace(message, echo=None, images=())), int(said.provenance))
             for message in said.messages
         ],
     )

@@ -137,7 +137,9 @@ class TurnRunner:
         self, response: ChatResponse, progress: _Progress, seams: TurnSeams
     ) -> None:
         calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
-        progress.added.append(ChatMessage.assistant(response.text, calls, response.echo))
+        # A service that gets its own words back wants an answer to each of their calls
+        echo = response.echo if len(calls) == len(response.tool_calls) else None
+        progress.added.append(ChatMessage.assistant(response.text, calls, echo))
         if response.text:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
@@ -146,7 +148,8 @@ class TurnRunner:
             _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
             progress.fresh = _having_read(progress.fresh, result)
             progress.whole = _having_read(progress.whole, result)
-            progress.added.append(ChatMessage.tool(call, _for_model(result)))
+            text = _for_model(result)
+            progress.added.append(ChatMessage.tool(call, text, is_error=not result.success))
 
     async def _use_tool(self, call: ToolCall, context: ToolContext, seams: TurnSeams) -> ToolResult:
         tool = self._registry.find(call.name)
