@@ -39,6 +39,8 @@ class Output:
         self.needs = needs
         # A device that cannot be driven from an interrupt says so
         self._trips = getattr(pin, "TRIPS", True)
+        # Whether an interrupt has made it safe, and the loop has yet to note it
+        self.tripped = False
         if not options.get("floating", False):
             self.drive(self.safe)
 
@@ -61,6 +63,7 @@ class Output:
 
     def trip(self):
         # In a hard interrupt: integers only, nothing may allocate
+        self.tripped = True
         if self._driven and self._trips:
             try:
                 self._pin.value(self._safe_level)
@@ -92,8 +95,8 @@ class Outputs:
         self.refusal = frame.OK
         # Why nothing may be switched: a reason of the wire format
         self.reason = frame.REASON_NONE
-        # Bit n: an interrupt has driven pin n to its safe value, and the loop has yet to note it
-        self._tripped = 0
+        # Whether any output is tripped
+        self._tripped = False
 
     @property
     def stopped(self):
@@ -133,6 +136,8 @@ class Outputs:
         return True
 
     def renew(self, mask, now_ms):
+        # What has been made safe is not told to be held
+        self._settle(now_ms)
         for index in range(len(self._table)):
             if mask & self.leased & (1 << index):
                 output = self._table[index]
@@ -174,7 +179,7 @@ class Outputs:
 
     def trip(self, mask):
         # In a hard interrupt: integers only, nothing may allocate. The loop notes the rest.
-        self._tripped |= mask
+        self._tripped = True
         for index in range(len(self._table)):
             if mask & (1 << index) and self._table[index] is not None:
                 self._table[index].trip()
@@ -209,17 +214,24 @@ class Outputs:
         if not was_on:
             output.limits.note_on(now_ms)
         output.drive(value)
-        if self._tripped & bit:
+        if output.tripped:
             # The interrupt came first: its word counts
             self._settle(now_ms)
             raise Refusal(frame.UNSAFE_STATE, "the link has been silent")
 
     def _settle(self, now_ms):
-        # What an interrupt has done becomes known to the loop
-        tripped = self._tripped
-        if tripped:
-            self._tripped = 0
-            self._release(tripped, now_ms)
+        # What an interrupt has done becomes known to the loop. Each mark is taken away before it
+        # is acted upon: an interrupt at any moment between is noted now or the next time.
+        if not self._tripped:
+            return
+        self._tripped = False
+        tripped = 0
+        for index in range(len(self._table)):
+            output = self._table[index]
+            if output is not None and output.tripped:
+                output.tripped = False
+                tripped |= 1 << index
+        self._release(tripped, now_ms)
 
     def _judge(self, output, was_on, now_ms):
         unmet = output.unmet()
@@ -233,17 +245,24 @@ class Outputs:
     def _release(self, mask, now_ms):
         fault = None
         held = self.held
-        self.leased &= ~mask
-        self.reflexed &= ~mask
         for index in range(len(self._table)):
             output = self._table[index]
-            if output is not None and mask & (1 << index):
-                if held & (1 << index):
+            bit = 1 << index
+            if output is not None and mask & bit:
+                if held & bit:
                     output.limits.note_off(now_ms)
                 try:
                     output.make_safe()
                 except Exception as err:  # the others come first, the fault after them
                     fault = err
+                    if held & bit:
+                        # On, perhaps: held for no time, so that every pass tries again
+                        output.ends_ms = now_ms
+                        self.reflexed |= bit
+                else:
+                    self.reflexed &= ~bit
+                # Only now: as long as it is on somebody holds it
+                self.leased &= ~bit
         if fault is not None:
             raise fault
 

@@ -36,3 +36,17 @@ class BrokenPin(RecordedPin):
         if level == 1:
             raise OSError(5)
         return super().value(level)
+
+
+class StuckPin(RecordedPin):
+    """Fails the first times when it is driven to off, and stays as it was."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self._left = failures
+
+    def value(self, level: int | None = None) -> int | None:
+        if level == 0 and self._left:
+            self._left -= 1
+            raise OSError(5)
+        return super().value(level)

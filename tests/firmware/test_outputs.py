@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.pin import BrokenPin, RecordedPin, ShortedPin
+from tests.fakes.pin import BrokenPin, RecordedPin, ShortedPin, StuckPin
 from tests.firmware.node_on_cpython import TICKS_PERIOD, node_module, ticks_add
 
 LEASE_MS = 2000
@@ -224,7 +224,31 @@ def test_one_pin_that_fails_does_not_keep_the_others_from_safety() -> None:
     some.write(1, 1, 0)
     with pytest.raises(OSError, match="5"):
         some.make_safe()
+    assert (pin.levels[-1], some.held) == (0, 0b01)
+
+
+def test_an_output_that_could_not_be_made_safe_is_tried_again_in_every_pass() -> None:
+    pin = StuckPin(failures=3)
+    some = outputs(pin)
+    some.write(0, 1, 0)
+    with pytest.raises(OSError, match="5"):
+        some.write(0, 0, 10)
+    # Held, and nothing that the Pi says prolongs it
+    assert (some.held, some.renew(1, 20)) == (1, 0)
+    for now_ms in (20, 30):
+        with pytest.raises(OSError, match="5"):
+            some.tick(now_ms)
+        assert pin.levels[-1] == 1
+    some.tick(40)
     assert (pin.levels[-1], some.held) == (0, 0)
+
+
+def test_one_that_is_safe_and_fails_holds_nothing() -> None:
+    pin = StuckPin(failures=1)
+    some = outputs(pin)
+    with pytest.raises(OSError, match="5"):
+        some.release()
+    assert some.held == 0
 
 
 def test_what_is_not_an_output_is_refused() -> None:
@@ -291,7 +315,17 @@ def test_a_device_that_fails_or_cannot_in_an_interrupt_is_left_to_the_loop() -> 
     assert (slow.levels[-1], pin.levels[-1]) == (1, 0)
     with pytest.raises(OSError, match="5"):
         some.tick(0)
-    assert (slow.levels[-1], some.held) == (0, 0)
+    assert (slow.levels[-1], some.held) == (0, 0b001)
+
+
+def test_what_an_interrupt_has_made_safe_is_not_renewed() -> None:
+    pins = [RecordedPin(), RecordedPin()]
+    some = outputs(*pins)
+    some.write(0, 1, 0)
+    some.write(1, 1, 0)
+    some.trip(0b01)
+    assert some.renew(-1, 10) == 0b10
+    assert [pin.levels[-1] for pin in pins] == [0, 1]
 
 
 def test_a_device_brings_its_own_safe_value() -> None:
