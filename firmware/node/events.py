@@ -1,25 +1,10 @@
-# Events: the board tells by itself what the Pi has subscribed to, within the credits it was given.
-#
-# Interrupts write into a ring that is drained in every pass; what has no interrupt is read in every
-# pass. Nothing here waits: what the Pi does not take is dropped, counted, and told with the next.
-
-import struct
-from time import ticks_ms
+# Events: what the board tells by itself, once the Pi has subscribed to something.
 
 import frame
-from micropython import const
-from node.calls import Refusal, need
-from node.ring import Ring
-from node.subscription import QUEUE_LONGEST, Subscription
 
 # Of the eight frames on their way these many may be events: the rest is for answers
 FRAMES = 3
 EVENT_BYTES = 13
-_SUBSCRIBE_BYTES = const(15)
-_PART_SHIFT = const(4)
-_MODE_MASK = const(0x0F)
-_CREDITS_MOST = const(255)
-_MODES = (frame.SUBSCRIBE_CHANGE, frame.SUBSCRIBE_PERIODIC, frame.SUBSCRIBE_THRESHOLD)
 
 
 class Events:
@@ -27,12 +12,8 @@ class Events:
     # that its read method would give, or None when that pin is not its own.
 
     def __init__(self, pins, system, features):
-        self._pins = pins
-        self._system = system
-        self._samplers = tuple(one for one in features if hasattr(one, "sample"))
-        self._ring = Ring()
-        self._active = []
-        self._frames = [bytearray(EVENT_BYTES) for _ in range(FRAMES)]
+        self._made = None
+        self._parts = (pins, system, features)
 
     def handlers(self):
         return {
@@ -42,125 +23,35 @@ class Events:
         }
 
     def begin_session(self, _is_open):
-        while self._active:
-            self._end(self._active[-1])
+        if self._made is not None:
+            self._made.end_all()
 
     def tick(self, now_ms):
-        if not self._active:
-            return
-        ring = self._ring
-        while ring.take():
-            for one in self._active:
-                if one.mode == frame.SUBSCRIBE_CHANGE and one.index == ring.index:
-                    one.look(self._pins.logical(ring.index, ring.level), ring.at_ms)
-        for one in self._active:
-            if one.edges is not None:
-                self._note_lost(one)
-            try:
-                value = self._sample(one.index, one.part)
-            except Exception:  # a sensor that fails has nothing to tell, and stops nobody else
-                value = None
-            if value is not None:
-                one.look(value, now_ms)
-
-    # What the session asks
+        if self._made is not None:
+            self._made.tick(now_ms)
 
     @property
     def is_ready(self):
-        for one in self._active:  # noqa: SIM110  - a generator takes memory in every pass
-            if one.is_ready:
-                return True
-        return False
+        return self._made is not None and self._made.is_ready
 
     def pack(self, slot):
-        # Writes the next event that may go into that frame, and spends its credit
-        for _ in range(len(self._active)):
-            # Each in its turn, so that a busy one does not silence the others
-            one = self._active.pop(0)
-            self._active.append(one)
-            if one.is_ready:
-                struct.pack_into(
-                    frame.EVENT_FORMAT,
-                    self._frames[slot],
-                    0,
-                    one.number,
-                    one.event_number,
-                    one.dropped,
-                    self._system.uptime_ms(one.at_ms),
-                    one.value,
-                )
-                one.pop()
-                return True
-        return False
+        return self._made.pack(slot)
 
     def payload(self, slot):
-        return self._frames[slot]
+        return self._made.payload(slot)
 
     def _subscribe(self, arguments, _answer):
-        need(arguments, _SUBSCRIBE_BYTES)
-        number, index, mode, least_ms, low, high, queue, credit = struct.unpack_from(
-            frame.SUBSCRIBE_FORMAT, arguments, 0
-        )
-        part = mode >> _PART_SHIFT
-        mode &= _MODE_MASK
-        if number >= frame.SUBSCRIPTIONS_MOST or queue > QUEUE_LONGEST or low > high:
-            raise Refusal(frame.OUT_OF_RANGE, "no such subscription, queue or limits")
-        if mode not in _MODES:
-            raise Refusal(frame.OUT_OF_RANGE, "change, periodic or threshold")
-        value = self._sample(index, part)
-        if value is None:
-            raise Refusal(frame.BAD_PIN, "that pin has no value to tell")
-        self._forget(number)
-        if not self._active:
-            # What was left there may be of pins that are wired otherwise now
-            self._ring.clear()
-        one = Subscription(number, index, part, mode)
-        one.low, one.high, one.least_ms, one.credits = low, high, least_ms, credit
-        one.begin(queue, value, ticks_ms())
-        if mode == frame.SUBSCRIBE_CHANGE:
-            one.edges = self._pins.watch(index, self._ring)
-        self._active.append(one)
-        return 0
+        return self._announcer().subscribe(arguments)
 
     def _unsubscribe(self, arguments, _answer):
-        need(arguments, 1)
-        self._forget(arguments[0])
-        return 0
+        return self._announcer().unsubscribe(arguments)
 
     def _credit(self, arguments, _answer):
-        need(arguments, 2)
-        for one in self._active:
-            if one.number == arguments[0]:
-                one.credits = min(_CREDITS_MOST, one.credits + arguments[1])
-                return 0
-        raise Refusal(frame.OUT_OF_RANGE, "no such subscription")
+        return self._announcer().credit(arguments)
 
-    def _forget(self, number):
-        for one in self._active:
-            if one.number == number:
-                self._end(one)
-                return
+    def _announcer(self):
+        if self._made is None:
+            from node.announcer import Announcer  # noqa: PLC0415  - on demand
 
-    def _end(self, ended):
-        self._active.remove(ended)
-        if ended.edges is None:
-            return
-        for one in self._active:
-            if one.index == ended.index and one.edges is not None:
-                return  # the pin is still listened to
-        self._pins.unwatch(ended.index)
-
-    def _note_lost(self, one):
-        count = self._ring.lost[one.index]
-        if count:
-            self._ring.lost[one.index] = 0
-            for other in self._active:
-                if other.index == one.index and other.mode == frame.SUBSCRIBE_CHANGE:
-                    other.note_lost(count)
-
-    def _sample(self, index, part):
-        for sampler in self._samplers:
-            value = sampler.sample(index, part)
-            if value is not None:
-                return value
-        return None
+            self._made = Announcer(*self._parts)
+        return self._made

@@ -5,7 +5,6 @@
 
 import machine
 from node.outputs import Outputs
-from node.ring import Edges
 from node.slot import Slot
 from node.wiring import Unfit, is_shadowed
 
@@ -75,6 +74,8 @@ class Pins:
         pin = self._slots[index].input if self.can_read(index) else None
         if pin is None or not hasattr(pin, "irq"):
             return None
+        from node.ring import Edges  # noqa: PLC0415  - on demand
+
         edges = Edges(ring, index, pin)
         try:
             pin.irq(edges.handler, machine.Pin.IRQ_RISING | machine.Pin.IRQ_FALLING, hard=True)
