@@ -18,17 +18,30 @@ def every(period_ms, callback, report):
     _thread.start_new_thread(_run, (period_ms, callback, report))
 
 
-def pause():
-    # The simulated hardware is no firmware: it may allocate. Returns what `resume` wants.
-    if _thread.get_ident() not in _idents:
-        return False
-    micropython.heap_unlock()
-    return True
+class _Step:
+    # What the hardware does in one step is seen by the other thread as a whole or not at all. An
+    # interrupt stops the loop on a board; here both may be in the middle of the same pin, and the
+    # pin and its record would tell different things from then on.
+
+    def __init__(self):
+        self._lock = _thread.allocate_lock()
+        self._is_interrupt = False
+
+    def __enter__(self):
+        self._lock.acquire()
+        # The simulated hardware is no firmware: it may allocate
+        self._is_interrupt = _thread.get_ident() in _idents
+        if self._is_interrupt:
+            micropython.heap_unlock()
+
+    def __exit__(self, _kind, _fault, _trace):
+        if self._is_interrupt:
+            micropython.heap_lock()
+        self._lock.release()
 
 
-def resume(paused):
-    if paused:
-        micropython.heap_lock()
+# Not to be entered twice
+step = _Step()
 
 
 def _run(period_ms, callback, report):

@@ -51,20 +51,20 @@ class Pin:
         return self._name
 
     def init(self, mode, pull=PULL_NONE, value=None):
-        self._pull = pull
-        if value is not None:
-            self._level = value
-        if mode == self.OUT:
-            world.record_pin(self._name, self._level)
-        self._mode = mode
+        with interrupts.step:
+            self._pull = pull
+            if value is not None:
+                self._level = value
+            if mode == self.OUT:
+                world.record_pin(self._name, self._level)
+            self._mode = mode
 
     def value(self, level=None):
         if level is not None:
-            if self._mode == self.OUT and level != self._level:
-                paused = interrupts.pause()
-                world.record_pin(self._name, level)
-                interrupts.resume(paused)
-            self._level = level
+            with interrupts.step:
+                if self._mode == self.OUT and level != self._level:
+                    world.record_pin(self._name, level)
+                self._level = level
             thing = self._mode == self.OPEN_DRAIN and things.at(self._name, "line")
             if thing:
                 thing.line(level)

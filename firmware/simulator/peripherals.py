@@ -27,30 +27,32 @@ class PWM:
     def freq(self, value=None):
         if value is None:
             return self._hz
-        # The share of the time stays
-        share = self.duty_u16()
-        self._hz = value
-        self.duty_u16(share)
+        with interrupts.step:
+            # The share of the time stays
+            share = self.duty_u16()
+            self._hz = value
+            self._change_u16(share)
         return None
 
     def duty_u16(self, value=None):
         if value is None:
             return round(self._duty_ns * self._hz * _U16_FULL / _NS_IN_S)
-        paused = interrupts.pause()
-        self._change(value * _NS_IN_S // (_U16_FULL * self._hz))
-        interrupts.resume(paused)
+        with interrupts.step:
+            self._change_u16(value)
         return None
 
     def duty_ns(self, value=None):
         if value is None:
             return self._duty_ns
-        paused = interrupts.pause()
-        self._change(value)
-        interrupts.resume(paused)
+        with interrupts.step:
+            self._change(value)
         return None
 
     def deinit(self):
         self.duty_ns(0)
+
+    def _change_u16(self, duty):
+        self._change(duty * _NS_IN_S // (_U16_FULL * self._hz))
 
     def _change(self, duty_ns):
         self._duty_ns = duty_ns
