@@ -19,6 +19,7 @@ from agent import logs
 from agent.channels.base import Channel, Deliver
 from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import LOCAL, OWNER, Terminal
+from agent.cli.embedder import embedder_of, embedding_key
 from agent.clock import Clock, SystemClock
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
@@ -31,8 +32,8 @@ from agent.dispatch.presence import Button, NoButton, PresenceRule
 from agent.dispatch.turn import TurnRunner
 from agent.dispatch.watcher import Watcher
 from agent.embeddings.base import Embedder
+from agent.embeddings.factory import with_cache
 from agent.embeddings.none import NoEmbedder
-from agent.embeddings.onnx import OnnxEmbedder
 from agent.health.report import LastError, Reporter, Subjects
 from agent.http import HttpClient
 from agent.link.base import BoardState
@@ -145,8 +146,11 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     logging.getLogger().addHandler(last_error := LastError())
     clock = SystemClock()
     http = HttpClient()
-    uses_model = settings.embeddings.provider == "onnx"
-    embedder = OnnxEmbedder(paths.model_dir) if uses_model else NoEmbedder()
+    if (embeds_by := embedding_key(settings.embeddings, environ)) is not None:
+        redactor.add(embeds_by.secret)
+    embedder = with_cache(
+        embedder_of(settings, paths, environ, http), settings.embeddings, paths.embeddings_db, clock
+    )
     memory = _memory(settings, paths, embedder, clock)
     boards = tuple(
         SerialBoard(board, paths.board_folder(board), clock) for board in settings.every_board()
@@ -191,7 +195,8 @@ def _memory(settings: Settings, paths: Paths, embedder: Embedder, clock: Clock) 
 def _provider(
     settings: Settings, environ: Mapping[str, str], http: HttpClient, embedder: Embedder
 ) -> Provider:
-    offline = OfflineProvider(embedder)
+    # Working without a network does not begin with a question to a service
+    offline = OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
     if chosen_kind(settings.provider, environ) == "offline":
         return offline
     from agent.providers.create import service_provider  # noqa: PLC0415 - offline goes without it

@@ -83,6 +83,10 @@ class Paths:
         return self.state_dir / "memory" / "brain.db"
 
     @property
+    def embeddings_db(self) -> Path:
+        return self.state_dir / "memory" / "embeddings.db"
+
+    @property
     def workspace(self) -> Path:
         return self.chosen_workspace or self.state_dir / "workspace"
 

@@ -1,13 +1,45 @@
-"""The embedder that the settings ask for."""
+"""The embedder that the settings ask for, with the key that a service needs."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from agent.clock import SystemClock
 from agent.embeddings.base import Embedder
-from agent.embeddings.none import NoEmbedder
-from agent.embeddings.onnx import OnnxEmbedder
+from agent.embeddings.factory import make_embedder
+from agent.embeddings.settings import EmbeddingsSettings
+from agent.http import HttpClient
+from agent.providers.credentials import find_key
+from agent.providers.settings import ProviderSettings
 from agent.settings import Paths, Settings
 
+if TYPE_CHECKING:
+    from agent.embeddings.keys import Key
 
-def embedder_of(settings: Settings, paths: Paths) -> Embedder:
-    """A missing model is the embedder's own to tell, at its first use."""
-    if settings.embeddings.provider == "none":
-        return NoEmbedder()
-    return OnnxEmbedder(paths.model_dir)
+
+def embedder_of(
+    settings: Settings, paths: Paths, environ: Mapping[str, str], http: HttpClient | None = None
+) -> Embedder:
+    """A missing model is the embedder's own to tell, at its first use.
+
+    Raises:
+        ConfigRefused: what should be the key of a service cannot be one.
+    """
+    wanted = settings.embeddings
+    key = embedding_key(wanted, environ)
+    return make_embedder(wanted, paths.model_dir, key, SystemClock(), http)
+
+
+def embedding_key(settings: EmbeddingsSettings, environ: Mapping[str, str]) -> "Key | None":
+    """The key for a service, found as a language model's is; None where none is needed or there.
+
+    Raises:
+        ConfigRefused: what is there cannot be a key.
+    """
+    if not settings.is_remote:
+        return None
+    found = find_key(ProviderSettings(api_key=settings.api_key), environ)
+    if found is None:
+        return None
+    from agent.embeddings.keys import Key  # noqa: PLC0415 - only for a service
+
+    return Key(found.key, "embeddings.api_key" if settings.api_key else found.source)

@@ -36,7 +36,7 @@ async def _entries(arguments: Namespace, settings: Settings, paths: Paths) -> li
         return []
     # Only a search needs the model; the others do not wait for it
     searches = arguments.action == "search"
-    embedder = embedder_of(settings, paths) if searches else NoEmbedder()
+    embedder = embedder_of(settings, paths, os.environ) if searches else NoEmbedder()
     memory = SqliteMemory(paths.brain_db, embedder, SystemClock())
     try:
         return await _chosen(memory, arguments)

@@ -31,9 +31,10 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
     return Patient(
         state_dir=paths.state_dir,
         databases=(paths.agent_db, paths.brain_db),
-        model_dir=None if settings.embeddings.provider == "none" else paths.model_dir,
+        model_dir=paths.model_dir if settings.embeddings.provider == "onnx" else None,
+        embeds_remotely=settings.embeddings.is_remote,
         status_file=paths.status_file,
-        embedder=embedder_of(settings, paths),
+        embedder=embedder_of(settings, paths, os.environ),
         find_service=lambda: _service(settings.provider, os.environ),
         make_boards=lambda: [
             SerialBoard(board, paths.board_folder(board), SystemClock())

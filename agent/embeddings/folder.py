@@ -5,11 +5,14 @@
 
 import hashlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from agent.embeddings import recipe
 from agent.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from agent.embeddings.recipe import Recipe
 
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
@@ -72,16 +75,20 @@ class ModelFolder:
                 raise self.damaged(f"{name} is not the file that {DESCRIPTION_FILE} names")
         return description.model_id
 
-    def recipe(self) -> recipe.Recipe:
+    def recipe(self) -> "Recipe":
         """How the model wants to be used.
 
         Raises:
             EmbedderUnavailable: a file that should tell it cannot be understood.
         """
-        return recipe.read_recipe(self.path)
+        from agent.embeddings.recipe import read_recipe  # noqa: PLC0415 - with the model
+
+        return read_recipe(self.path)
 
     def fingerprint(self) -> tuple[tuple[int, int], ...]:
         """Changes when a file is replaced; cheap enough for every call."""
+        from agent.embeddings import recipe  # noqa: PLC0415 - with the model
+
         names = (MODEL_FILE, TOKENIZER_FILE, DESCRIPTION_FILE, *recipe.FILES)
         return tuple(_size_and_time(self.path / name) for name in names)
 

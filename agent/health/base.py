@@ -55,6 +55,7 @@ class Patient:
     Args:
         model_dir: None when embeddings are switched off.
         config: the configuration file; None when there is none.
+        embeds_remotely: a service makes the vectors, not a model in `model_dir`.
         refusal: why it was refused; everything else is by its defaults then.
         holds_key: whether a key is written in the file.
         needs_board: whether a port is configured, so that one has to be there.
@@ -71,6 +72,7 @@ class Patient:
     needs_board: bool = False
     config: Path | None = None
     refusal: str = ""
+    embeds_remotely: bool = False
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
 

@@ -38,14 +38,14 @@ async def test_the_settings_choose(provider: str, kind: type) -> None:
 @pytest.mark.parametrize(
     ("settings", "kind"),
     [
-        (EmbeddingsSettings(), CachedEmbedder),
+        (EmbeddingsSettings(), OnnxEmbedder),
         (EmbeddingsSettings(provider="openai"), CachedEmbedder),
-        (EmbeddingsSettings(cache_entries=0), OnnxEmbedder),
+        (EmbeddingsSettings(provider="openai", cache_entries=0), OpenAIEmbedder),
         (EmbeddingsSettings(provider="none"), NoEmbedder),
     ],
     ids=str,
 )
-async def test_a_cache_stands_before_what_has_something_to_keep(
+async def test_a_cache_stands_before_a_service_alone(
     settings: EmbeddingsSettings, kind: type, tmp_path: Path
 ) -> None:
     embedder = with_cache(made(settings), settings, tmp_path / "embeddings.db", SteppedClock())
