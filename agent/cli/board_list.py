@@ -12,10 +12,7 @@ from agent.clock import SystemClock
 from agent.health.ports import SerialDevice, serial_devices
 from agent.link.discovery import may_be_a_board
 from agent.link.probe import what_is_at
-from agent.link.settings import BoardSettings
-
-# What a board without a configuration starts with
-_BAUD = 115_200
+from agent.link.settings import START_BAUD, BoardSettings
 
 
 def run(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
@@ -46,7 +43,9 @@ def run(boards: Sequence[BoardSettings], *, as_json: bool) -> int:
 def _candidates(devices: Sequence[SerialDevice], boards: Sequence[BoardSettings]) -> dict[str, int]:
     """Ports that are configured or may be a board's, and at which rate to ask there."""
     return {
-        device.path: next((board.baud for board in boards if _is_at(device, board.port)), _BAUD)
+        device.path: next(
+            (board.start_baud for board in boards if _is_at(device, board.port)), START_BAUD
+        )
         for device in devices
         if Path(device.path).is_char_device()
         and (may_be_a_board(device.usb_id) or _boards_at(device, boards))

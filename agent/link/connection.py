@@ -53,7 +53,8 @@ class Connection:
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         nonce = 1 + secrets.randbelow(2**32 - 1)
-        self.session = Session(nonce, port.path, clock.monotonic_s())
+        self.session = Session(nonce, port.path, clock.monotonic_s(), port.rates)
+        self.session.counters.baud = self._baud = port.rates.start
         self.session.is_stopped = is_stopped
         # Gets what the board tells by itself
         self.on_event: OnEvent = lambda _: None
@@ -160,6 +161,9 @@ class Connection:
     def _turn(self) -> None:
         now_s = self._clock.monotonic_s()
         self.session.tick(now_s)
+        if self.session.rate.baud != self._baud:
+            self.session.counters.baud = self._baud = self.session.rate.baud
+            self._port.set_baud(self._baud)
         output = self.session.take_output()
         if output:
             self._port.write(output)

@@ -29,7 +29,7 @@ class RoundTrips:
 
 @dataclass(slots=True)
 class Counters:
-    """Numbers of one session; they only grow."""
+    """Numbers of one session; they only grow, but the rate."""
 
     frames_sent: int = 0
     frames_received: int = 0
@@ -40,12 +40,15 @@ class Counters:
     frames_missed: int = 0
     frames_ignored: int = 0
     answers_late: int = 0
+    # Bits per second of the port, which means nothing on USB; 0 is not known
+    baud: int = 0
     round_trips: RoundTrips = field(default_factory=RoundTrips)
     clock: DeviceClock = field(default_factory=DeviceClock)
 
     def as_numbers(self) -> dict[str, float | None]:
         """How the line is."""
         return {
+            "baud": self.baud or None,
             "frames": self.frames_sent + self.frames_received,
             "retries": self.frames_resent,
             "crc_errors": self.crc_errors,
@@ -60,6 +63,8 @@ class Counters:
         said = self.as_numbers()
         words = f"{said['frames']} frames, {said['retries']} sent again, "
         words += f"{said['crc_errors']} damaged"
+        if self.baud:
+            words += f", {self.baud} baud"
         if said["rtt_p50_ms"] is None:
             return words
         return f"{words}, round trip {said['rtt_p50_ms']:g} ms (99 %: {said['rtt_p99_ms']:g} ms)"

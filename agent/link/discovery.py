@@ -68,7 +68,7 @@ class SerialPorts:
         return 'no board was found on USB: plug one in, or name its port as "board.port"'
 
     async def open(self, path: str) -> Port:
-        return await open_port(path, self._settings.baud)
+        return await open_port(path, self._settings.start_baud, self._settings.top_baud)
 
     async def _discover(self) -> str | None:
         # Without any such device pyserial is not even loaded

@@ -39,6 +39,14 @@ class Greeting:
         """Whether both sides speak a common version of the protocol."""
         return MIN_PROTOCOL <= self.identity.protocol <= MAX_PROTOCOL
 
+    @property
+    def refusal(self) -> str:
+        """What to say of a board that is not understood."""
+        return (
+            f"the firmware {self.identity.firmware} on the board does not speak version "
+            f"{MAX_PROTOCOL} of the link: flash the firmware that came with this agent"
+        )
+
 
 def hello_payload(nonce: int) -> bytes:
     return struct.pack(HELLO_FORMAT, MIN_PROTOCOL, MAX_PROTOCOL, nonce)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from agent.errors import LinkLost
+from agent.link.rate import Rates
 
 # Opening waits for the driver, closing for what it still holds; a wedged one takes for ever
 OPEN_TIMEOUT_S = 3.0
@@ -26,6 +27,8 @@ MAX_UNWRITTEN_BYTES = 4096
 _PSEUDO_TERMINALS = "/dev/pts/"
 # Where `tcgetattr` keeps the control characters
 _CONTROL_CHARACTERS = 6
+# And the rates of input and output
+_SPEEDS = slice(4, 6)
 
 OnBytes = Callable[[bytes], None]
 OnLost = Callable[[str], None]
@@ -36,6 +39,13 @@ class Port(Protocol):
 
     @property
     def path(self) -> str: ...
+
+    @property
+    def rates(self) -> Rates:
+        """What it was opened with, and what it may be set to."""
+
+    def set_baud(self, baud: int) -> None:
+        """Another rate from now on, for what is sent and for what arrives."""
 
     def start(self, on_bytes: OnBytes, on_lost: OnLost) -> None:
         """Begin to read; `on_lost` is called at most once, with a sentence."""
@@ -57,8 +67,9 @@ class Device(Protocol):
 class SerialPort:
     """A `Port` on a serial device or a pseudo-terminal."""
 
-    def __init__(self, path: str, device: Device) -> None:
+    def __init__(self, path: str, device: Device, rates: Rates | None = None) -> None:
         self.path = path
+        self.rates = rates or Rates()
         self._device = device
         self._handle = device.fileno()
         self._loop = asyncio.get_running_loop()
@@ -77,6 +88,14 @@ class SerialPort:
         self._unwritten += data
         if was_empty:
             self._write_some()
+
+    def set_baud(self, baud: int) -> None:
+        # Not by pyserial, which would set VMIN back. A driver that refuses leaves the rate as it
+        # is: nothing is understood then, and the link falls back.
+        with contextlib.suppress(termios.error):
+            attributes = termios.tcgetattr(self._handle)
+            attributes[_SPEEDS] = [getattr(termios, f"B{baud}")] * 2
+            termios.tcsetattr(self._handle, termios.TCSANOW, attributes)
 
     async def aclose(self) -> None:
         self._stop()
@@ -134,8 +153,8 @@ class SerialPort:
         self._loop.remove_writer(self._handle)
 
 
-async def open_port(path: str, baud: int) -> SerialPort:
-    """An open port that no other program has.
+async def open_port(path: str, baud: int, top_baud: int = 0) -> SerialPort:
+    """An open port that no other program has; its rate may be raised to `top_baud`.
 
     Raises:
         LinkLost: with a sentence that says why not and what to do.
@@ -147,7 +166,7 @@ async def open_port(path: str, baud: int) -> SerialPort:
         raise LinkLost(f"{path} does not open: unplug the board and plug it in again") from err
     except (OSError, ValueError, termios.error) as err:
         raise LinkLost(_why_not(path, err)) from err
-    return SerialPort(path, device)
+    return SerialPort(path, device, Rates(baud, top_baud))
 
 
 def _open_device(path: str, baud: int) -> Device:

@@ -11,14 +11,9 @@ from dataclasses import dataclass
 from agent.link import frame as wire
 from agent.link.counters import Counters
 from agent.link.frame import Decoder, Encoder, Frame, encode
-from agent.link.greeting import (
-    MAX_PROTOCOL,
-    MIN_PROTOCOL,
-    Greeting,
-    hello_payload,
-    read_greeting,
-)
+from agent.link.greeting import Greeting, hello_payload, read_greeting
 from agent.link.overheard import Overheard
+from agent.link.rate import TRIAL_PING_S, LineRate, Rates, RateStep
 from agent.link.window import Arrival, Outgoing, ReceiveWindow, SendWindow
 
 # A board between two passes of its loop answers well within this
@@ -88,9 +83,12 @@ class Session:
         nonce: random and not 0; frames of any other session are not accepted.
         path: the port's name, for sentences to the person.
         started_at_s: the time on the clock that every other `now_s` is of.
+        rates: what the port can do; without them the rate stays as it is.
     """
 
-    def __init__(self, nonce: int, path: str, started_at_s: float) -> None:
+    def __init__(
+        self, nonce: int, path: str, started_at_s: float, rates: Rates | None = None
+    ) -> None:
         self.state = SessionState.GREETING
         self.reason = ""
         self.greeting: Greeting | None = None
@@ -100,6 +98,7 @@ class Session:
         self.is_holding = False
         # The board is to hear the emergency stop before anything else
         self.is_stopped = False
+        self.rate = LineRate(rates or Rates())
         self._nonce = nonce
         self._path = path
         self._encoder = Encoder(nonce)
@@ -158,9 +157,11 @@ class Session:
         if self.state is SessionState.GREETING:
             self._greet(now_s)
         elif self.state is SessionState.OPEN and now_s >= self._busy_until_s:
-            self._probe(now_s)
-            self._send(now_s)
-            self._keep_alive(now_s)
+            self._change_rate(now_s)
+            if not self.rate.is_pending:
+                self._probe(now_s)
+                self._send(now_s)
+                self._keep_alive(now_s)
         if self._output:
             self._sent_at_s = now_s
 
@@ -185,13 +186,16 @@ class Session:
         """When `tick` is needed next, if nothing is received before."""
         if self.is_over:
             return None
+        if self.rate.is_pending and self.rate.due_at_s is not None:
+            return max(self._busy_until_s, self.rate.due_at_s)
         if self._sending.is_waiting:
             return self._busy_until_s
         due = (
             self._probe_at_s,
+            self.rate.due_at_s,
             self._sending.due_at_s,
             self._acknowledge_at_s,
-            self._sent_at_s + KEEP_ALIVE_S if self._keeps_alive else None,
+            self._sent_at_s + KEEP_ALIVE_S if self.is_holding else None,
         )
         return max(self._busy_until_s, min(at_s for at_s in due if at_s is not None))
 
@@ -213,6 +217,14 @@ class Session:
             self.stop()
         self._emit(wire.HELLO, payload=hello_payload(self._nonce))
 
+    def _change_rate(self, now_s: float) -> None:
+        step = self.rate.step(now_s)
+        if step is RateStep.OFFER:
+            self._emit(wire.BAUD, payload=struct.pack(wire.BAUD_FORMAT, self.rate.wanted_baud))
+        elif step is RateStep.PING:
+            self._ping(now_s)
+            self._probe_at_s = max(self._probe_at_s, now_s + TRIAL_PING_S)
+
     def _probe(self, now_s: float) -> None:
         if now_s < self._probe_at_s:
             return
@@ -223,14 +235,10 @@ class Session:
         self._probe_at_s = now_s + PING_INTERVAL_S
         self._ping(now_s)
 
-    @property
-    def _keeps_alive(self) -> bool:
-        return self.is_holding and self.state is SessionState.OPEN
-
     def _keep_alive(self, now_s: float) -> None:
         """Last of all, since whatever else was sent serves as well."""
         is_late = now_s >= self._sent_at_s + KEEP_ALIVE_S
-        if self._keeps_alive and is_late and not self._output:
+        if self.is_holding and is_late and not self._output:
             self._ping(now_s)
 
     def _ping(self, now_s: float) -> None:
@@ -271,6 +279,8 @@ class Session:
                 self._resend(self._sending.resend_missing(now_s))
             case wire.PING:
                 self._on_ping(frame.payload, now_s)
+            case wire.BAUD_ACK:
+                self._on_rate(frame.payload, now_s)
             case wire.BUSY:
                 self._on_busy(frame.payload, now_s)
             case wire.PONG:
@@ -295,7 +305,7 @@ class Session:
         self.greeting = greeting
         if not greeting.is_understood:
             self.state = SessionState.REFUSED
-            self.reason = _version_sentence(greeting)
+            self.reason = greeting.refusal
             return
         self.state = SessionState.OPEN
         if self.is_stopped:
@@ -334,6 +344,11 @@ class Session:
             (busy_ms,) = struct.unpack_from(wire.BUSY_FORMAT, payload)
             self._busy_until_s = now_s + min(busy_ms / 1000, MAX_BUSY_S)
             self._probe_at_s = self._busy_until_s + PING_INTERVAL_S
+            self.rate.excuse(self._busy_until_s)
+
+    def _on_rate(self, payload: bytes, now_s: float) -> None:
+        if len(payload) >= struct.calcsize(wire.BAUD_FORMAT):
+            self.rate.answered(*struct.unpack_from(wire.BAUD_FORMAT, payload), now_s)
 
     def _on_answer(self, payload: bytes) -> None:
         head = struct.calcsize(wire.ANSWER_FORMAT)
@@ -346,6 +361,9 @@ class Session:
         self._probe_at_s = now_s + PING_INTERVAL_S
         # Whoever speaks is done with what kept it from listening
         self._busy_until_s = min(self._busy_until_s, now_s)
+        if self.rate.heard(now_s) and self.is_stopped:
+            # It was said at a rate that the board may not have had
+            self.stop()
 
     def _resend(self, frames: list[Outgoing]) -> None:
         for frame in frames:
@@ -362,11 +380,3 @@ class Session:
 
 def _clock_ms(now_s: float) -> int:
     return int(now_s * 1000) & _CLOCK_MASK
-
-
-def _version_sentence(greeting: Greeting) -> str:
-    ours = f"{MIN_PROTOCOL}" if MIN_PROTOCOL == MAX_PROTOCOL else f"{MIN_PROTOCOL}-{MAX_PROTOCOL}"
-    return (
-        f"the firmware {greeting.identity.firmware} on the board does not speak version {ours} "
-        "of the link: flash the firmware that came with this agent"
-    )

@@ -1,14 +1,17 @@
 """The `[board]` table: which board, on which port."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from agent.config import Section
+from agent.link.rate import TOP_BAUD
 from agent.link.wiring import PinSettings
 
 # In a table of a chat, and in 4 KB of a board
 MAX_PIN_NAME_CHARS = 24
+# What every board starts with
+START_BAUD = 115_200
 
 
 class WatchSettings(Section, frozen=True):
@@ -42,7 +45,8 @@ class BoardSettings(Section, frozen=True):
     name: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,15}$")] = "board"
     # A device path; empty: /dev/barnacle-board, else a USB port that looks like such a board
     port: Annotated[str, msgspec.Meta(max_length=255)] = ""
-    baud: Annotated[int, msgspec.Meta(ge=9_600, le=2_000_000)] = 115_200
+    # "auto": 115200, and then as fast as the board agrees to; a number: that, and no other
+    baud: Annotated[int, msgspec.Meta(ge=9_600, le=2_000_000)] | Literal["auto"] = "auto"
     # Outputs are held four times within this time, or within the board's own lease if shorter
     lease_ms: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 2_000
     # A pin with a button: pressing it says yes to the question that is open
@@ -50,6 +54,16 @@ class BoardSettings(Section, frozen=True):
     watch: dict[str, WatchSettings] = msgspec.field(default_factory=dict)
     # What is wired where, by the name that people use
     pins: dict[str, PinSettings] = msgspec.field(default_factory=dict)
+
+    @property
+    def start_baud(self) -> int:
+        """What its port is opened with."""
+        return START_BAUD if self.baud == "auto" else self.baud
+
+    @property
+    def top_baud(self) -> int:
+        """What its port may be raised to."""
+        return TOP_BAUD if self.baud == "auto" else self.baud
 
     def __post_init__(self) -> None:
         for name, pin in self.pins.items():

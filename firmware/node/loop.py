@@ -36,7 +36,7 @@ class Loop:
         self._configuration = Configuration(board, Store(board.FLASH_CLASS, "configuration"))
         pins = self._made_pins(board)
         self._deadman = DeadMan(pins.outputs)
-        self._port = Port(open_stream(board.LINK))
+        self._port = Port(open_stream(board.LINK), board.LINK[2])
         self._system = System(
             pins.outputs, description.MANIFEST, self._configuration, self._deadman
         )

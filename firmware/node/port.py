@@ -6,6 +6,9 @@ from time import ticks_diff, ticks_ms
 
 import machine
 import pyb
+from micropython import const
+
+_RING_BYTES = const(512)
 
 
 def open_stream(link):
@@ -15,13 +18,16 @@ def open_stream(link):
     if kind == "usb":
         return pyb.USB_VCP(number)
     if baudrate:
-        return machine.UART(number, baudrate, timeout=0, rxbuf=512)
+        return machine.UART(number, baudrate, timeout=0, rxbuf=_RING_BYTES)
     return machine.UART(number)
 
 
 class Port:
-    def __init__(self, stream):
+    # `baudrate` is what it was opened with; 0 is one that nobody can change.
+
+    def __init__(self, stream, baudrate=0):
         self._stream = stream
+        self.baudrate = baudrate
 
     def wait(self, limit_ms):
         # Until something has arrived or the time is over; the MCU sleeps between its interrupts
@@ -37,6 +43,11 @@ class Port:
             return self._stream.readinto(buffer) or 0
         # A UART would wait 2 ms for a byte more than there are
         return self._stream.readinto(buffer, min(waiting, len(buffer))) or 0
+
+    def set_baudrate(self, baudrate):
+        # Once what was written is out. Starting a UART anew takes its ring away, if not given again
+        self._stream.flush()
+        self._stream.init(baudrate, timeout=0, rxbuf=_RING_BYTES)
 
     def write(self, data, length):
         try:

@@ -3,7 +3,7 @@
 # Nothing that arrives raises, and nothing is taken into memory that was not there before.
 
 import struct
-from time import ticks_diff, ticks_ms
+from time import ticks_add, ticks_diff, ticks_ms
 
 import frame
 from micropython import const
@@ -21,6 +21,7 @@ _NAK_LEAST_MS = const(20)
 # Slots from here on are events', those before it answers'
 _EVENT_SLOT = const(16)
 _NOTHING = b""
+_NO_RATE = b"\0\0\0\0"
 
 
 class Session:
@@ -40,6 +41,9 @@ class Session:
         self._nak_ms = ticks_ms()
         self._pong = bytearray(8)
         self._busy = bytearray(2)
+        # Looks after the rate of the line, once the Pi has asked for another
+        self._rate = None
+        self._heard_ms = 0
 
     @property
     def is_idle(self):
@@ -61,6 +65,8 @@ class Session:
             self._complain(now_ms)
 
     def transmit(self, now_ms):
+        if self._rate is not None:
+            self._rate.tick(now_ms, self._heard_ms)
         # At most one answer, so that the outputs are looked after between two of them
         if not self._is_alive:
             return
@@ -82,6 +88,8 @@ class Session:
         if self._is_alive:
             struct.pack_into(frame.BUSY_FORMAT, self._busy, 0, milliseconds)
             self._send(frame.BUSY, 0, self._busy)
+            # Silence counts from the end of it
+            self._heard_ms = ticks_add(ticks_ms(), milliseconds)
 
     @property
     def _is_alive(self):
@@ -112,6 +120,7 @@ class Session:
                 self._send(frame.ACK, 0, _NOTHING)
         elif self._is_alive:
             self._system.heard(now_ms)
+            self._heard_ms = now_ms
             self._take(kind, decoder, now_ms)
 
     def _take(self, kind, decoder, now_ms):
@@ -125,6 +134,19 @@ class Session:
             self._sender.go_back(now_ms)
         elif kind == frame.PING:
             self._echo(decoder, now_ms)
+        elif kind == frame.BAUD and decoder.size >= 4:
+            self._change_rate(decoder.payload)
+
+    def _change_rate(self, payload):
+        if not self._port.baudrate:
+            self._send(frame.BAUD_ACK, 0, _NO_RATE)
+            return
+        if self._rate is None:
+            from node.rate import Rate  # noqa: PLC0415  - on demand
+
+            self._rate = Rate(self._port)
+        self._send(frame.BAUD_ACK, 0, self._rate.answer(payload))
+        self._rate.begin()
 
     def _greet(self, decoder, now_ms):
         if decoder.size < _HELLO_BYTES:

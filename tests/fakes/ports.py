@@ -12,6 +12,7 @@ from typing import Protocol
 from agent.errors import LinkLost
 from agent.link.discovery import PortIdentity
 from agent.link.port import OnBytes, OnLost
+from agent.link.rate import Rates
 
 # A frame of 20 bytes at 115200 baud
 LINE_DELAY_S = 0.002
@@ -32,6 +33,8 @@ class Peer(Protocol):
 class FakePort:
     """A port without a fault; the base of those that have one."""
 
+    rates = Rates()
+
     def __init__(self, peer: Peer, path: str = "/dev/fake-port", seed: int = 7) -> None:
         self.path = path
         self.chance = random.Random(seed)
@@ -48,6 +51,10 @@ class FakePort:
     def write(self, data: bytes) -> None:
         self.written.append(data)
         self.carry(data, self._peer.receive)
+
+    def set_baud(self, baud: int) -> None:
+        """A port whose `rates` are not known is never asked to."""
+        raise AssertionError(baud)
 
     async def aclose(self) -> None:
         self.is_closed = True

@@ -15,6 +15,7 @@ class LossySerialPort:
 
     def __init__(self, inner: SerialPort) -> None:
         self.path = inner.path
+        self.rates = inner.rates
         self._inner = inner
         self._chance = random.Random(11)
 
@@ -24,6 +25,9 @@ class LossySerialPort:
     def write(self, data: bytes) -> None:
         if not self._is_lost():
             self._inner.write(data)
+
+    def set_baud(self, baud: int) -> None:
+        self._inner.set_baud(baud)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -37,6 +41,7 @@ class CutSerialPort:
 
     def __init__(self, inner: SerialPort) -> None:
         self.path = inner.path
+        self.rates = inner.rates
         self.bytes_left: int | None = None
         self._inner = inner
         self._on_lost: OnLost | None = None
@@ -53,6 +58,9 @@ class CutSerialPort:
         self.bytes_left = 0
         assert self._on_lost is not None
         asyncio.get_running_loop().call_soon(self._on_lost, f"{self.path} was unplugged")
+
+    def set_baud(self, baud: int) -> None:
+        self._inner.set_baud(baud)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -4,18 +4,19 @@ import struct
 
 from agent.link import frame as wire
 from agent.link.frame import Decoder, Frame, encode
+from agent.link.rate import Rates
 from agent.link.session import Request, Session, SessionState
 from tests.fakes.peer import hello_ack
 
 NONCE = 0xC0FFEE
 
 
-def fresh() -> Session:
-    return Session(NONCE, "/dev/x", 0.0)
+def fresh(rates: Rates | None = None) -> Session:
+    return Session(NONCE, "/dev/x", 0.0, rates)
 
 
-def opened(window_bytes: int = 4096) -> Session:
-    session = fresh()
+def opened(window_bytes: int = 4096, rates: Rates | None = None) -> Session:
+    session = fresh(rates)
     session.tick(0.0)
     session.take_output()
     payload = hello_ack(NONCE, window_bytes=window_bytes)

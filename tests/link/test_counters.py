@@ -45,6 +45,7 @@ def test_a_line_is_told_in_numbers_and_in_words() -> None:
     counters = Counters(frames_sent=10, frames_received=9, frames_resent=2, crc_errors=1)
     assert counters.in_words() == "19 frames, 2 sent again, 1 damaged"
     assert counters.as_numbers() == {
+        "baud": None,
         "frames": 19,
         "retries": 2,
         "crc_errors": 1,
@@ -55,6 +56,12 @@ def test_a_line_is_told_in_numbers_and_in_words() -> None:
     }
     counters.round_trips.add(0.0015)
     assert counters.in_words().endswith(", round trip 1.5 ms (99 %: 1.5 ms)")
+
+
+def test_the_rate_of_the_line_is_named() -> None:
+    counters = Counters(baud=921_600)
+    assert counters.as_numbers()["baud"] == 921_600
+    assert counters.in_words() == "0 frames, 0 sent again, 0 damaged, 921600 baud"
 
 
 def test_the_clock_of_the_board_is_told_once_it_is_known() -> None:

@@ -59,7 +59,7 @@ async def test_a_board_that_comes_back_is_stopped_before_anything_else(tmp_path:
         await link.until(BoardState.READY, "locked after an emergency stop")
         await asyncio.sleep(0.5)
         heard = [frame.kind for frame in board.frames]
-        assert heard[1 : 1 + ESTOP_REPEATS] == [wire.ESTOP] * ESTOP_REPEATS
+        assert heard[: 2 + ESTOP_REPEATS] == [wire.ESTOP, wire.HELLO, *[wire.ESTOP] * ESTOP_REPEATS]
 
 
 @in_virtual_time

@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+import termios
 import threading
 import tty
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -315,3 +316,27 @@ def test_the_same_on_uvloop() -> None:
         terminal.close()
 
     _on_uvloop(both_ways_then_hang_up())
+
+
+async def test_another_rate_is_set_for_both_directions_and_nothing_else(terminal: Terminal) -> None:
+    port, listener = await open_port(terminal.path, 115_200, 921_600), Listener()
+    assert (port.rates.start, port.rates.top) == (115_200, 921_600)
+    listener.start(port)
+    before = termios.tcgetattr(terminal.near)
+    port.set_baud(460_800)
+    after = termios.tcgetattr(terminal.near)
+    assert before[4:6] == [termios.B115200] * 2
+    assert after[4:6] == [termios.B460800] * 2
+    # But for the bits in which the control flags repeat the rate
+    assert (before[:2], before[3], before[6]) == (after[:2], after[3], after[6])
+    os.write(terminal.near, b"still there")
+    await until(lambda: listener.heard)
+    await port.aclose()
+
+
+async def test_a_device_without_rates_stays_as_it_is() -> None:
+    reading, writing = os.pipe()
+    port = SerialPort("/dev/x", BrokenDevice(reading))
+    port.set_baud(460_800)
+    os.close(writing)
+    await port.aclose()

@@ -9,7 +9,7 @@ def test_defaults_need_no_table() -> None:
     assert (settings.name, settings.port, settings.baud, settings.lease_ms) == (
         "board",
         "",
-        115_200,
+        "auto",
         2_000,
     )
 
@@ -20,6 +20,7 @@ def test_defaults_need_no_table() -> None:
         {"name": "Board"},
         {"name": ""},
         {"baud": 300},
+        {"baud": "fast"},
         {"lease_ms": 199},
         {"lease_ms": 10_001},
         {"prot": "/dev/x"},
@@ -48,3 +49,11 @@ def test_a_watch_may_say_or_ask() -> None:
 def test_a_watch_that_cannot_be_is_refused(table: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert({"watch": {"one": table}}, BoardSettings)
+
+
+@pytest.mark.parametrize(
+    ("baud", "start", "top"), [("auto", 115_200, 921_600), (9_600, 9_600, 9_600)]
+)
+def test_a_number_is_that_rate_and_no_other(baud: object, start: int, top: int) -> None:
+    settings = msgspec.convert({"baud": baud}, BoardSettings)
+    assert (settings.start_baud, settings.top_baud) == (start, top)

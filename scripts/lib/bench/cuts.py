@@ -72,6 +72,7 @@ class _CutPort:
 
     def __init__(self, inner: SerialPort) -> None:
         self.path = inner.path
+        self.rates = inner.rates
         self.sent_left: int | None = None
         self.heard_left: int | None = None
         self._inner = inner
@@ -99,6 +100,9 @@ class _CutPort:
             self._on_bytes(piece)
         if self.heard_left == 0:
             self._on_lost("unplugged")
+
+    def set_baud(self, baud: int) -> None:
+        self._inner.set_baud(baud)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -4,7 +4,7 @@ Random ones repeat themselves: every line has its own seed.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from scripts.lib.bench.relay import Piece
 
@@ -117,3 +117,27 @@ class PacedLine:
             piece = data[at : at + _PACED_PIECE_BYTES]
             self._free_s = max(self._free_s, now_s) + len(piece) * self._byte_s
             yield self._free_s, piece
+
+
+class RatedLine:
+    """A UART whose ends each have a rate: an end with another one than the sender reads rubbish.
+
+    Args:
+        best_baud: rubbish is also what arrives at more than that: a poor cable.
+    """
+
+    def __init__(
+        self, sender: Callable[[], int], receiver: Callable[[], int], best_baud: int
+    ) -> None:
+        self._sender, self._receiver = sender, receiver
+        self._best_baud = best_baud
+        self._chance = random.Random(7)  # noqa: S311 - rubbish that repeats itself
+        self._free_s = 0.0
+
+    def carry(self, data: bytes, now_s: float) -> Iterator[Piece]:
+        baud = self._sender()
+        is_read = baud == self._receiver() and baud <= self._best_baud
+        for at in range(0, len(data), _PACED_PIECE_BYTES):
+            piece = data[at : at + _PACED_PIECE_BYTES]
+            self._free_s = max(self._free_s, now_s) + len(piece) * _BITS_PER_BYTE / baud
+            yield self._free_s, piece if is_read else self._chance.randbytes(len(piece))
