@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from agent.embeddings.base import Passage, Reading
 from agent.embeddings.folder import ModelFolder
-from agent.embeddings.reading import Passage, Reading
 from agent.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:

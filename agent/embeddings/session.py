@@ -10,9 +10,9 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from agent.embeddings.base import Passage, Reading
 from agent.embeddings.folder import ModelFolder
 from agent.embeddings.pooling import PoolingHead, SentenceHead, Vectors, head_of, token_output
-from agent.embeddings.reading import Passage, Reading
 from agent.errors import EmbedderUnavailable
 
 # More characters than 512 tokens of any prose; the rest would only be tokenised and cut

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import numpy as np
 
+from agent.embeddings.base import Passage, readings
 from agent.embeddings.onnx import OnnxEmbedder
-from agent.embeddings.reading import Passage, readings
 from tests.fakes.embedders import LetterEmbedder
 
 

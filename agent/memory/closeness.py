@@ -1,0 +1,55 @@
+"""How close the words of a memory are to those of a question, one by one (late interaction).
+
+Of each token's vector only the signs are kept: 48 bytes for 384 dimensions, 1.1 KB for a turn of
+a conversation. They are read for the memories that are looked at closely and stay out of RAM
+otherwise. Importing this module loads numpy.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What a turn of a conversation or a paragraph has; the rest of a longer text counts by its vector
+MAX_TOKENS = 128
+_BITS_PER_BYTE = 8
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWords:
+    """The tokens of a question and how much each of them tells."""
+
+    tokens: Vectors
+    weights: Sequence[float]
+
+
+def packed(tokens: Vectors) -> bytes | None:
+    """The signs of the tokens' numbers; None where there is no token."""
+    return np.packbits(tokens[:MAX_TOKENS] > 0, axis=1).tobytes() if len(tokens) else None
+
+
+def closest(asked: AskedWords, stored: Mapping[int, bytes]) -> dict[int, float]:
+    """For each memory the weighed mean of what is nearest to each asked token, about 0..1."""
+    total = sum(asked.weights)
+    row_bytes = -(-asked.tokens.shape[1] // _BITS_PER_BYTE)
+    sound = {one: blob for one, blob in stored.items() if blob and len(blob) % row_bytes == 0}
+    if not sound or not total:
+        return {}
+    lengths = [len(blob) // row_bytes for blob in sound.values()]
+    rows = np.frombuffer(b"".join(sound.values()), np.uint8).reshape(-1, row_bytes)
+    near = _cosines(asked.tokens, rows)
+    best = np.maximum.reduceat(near, np.cumsum([0, *lengths[:-1]]), axis=0)
+    means = best @ np.asarray(asked.weights, np.float32) / total
+    return dict(zip(sound, map(float, means), strict=True))
+
+
+def _cosines(tokens: Vectors, rows: NDArray[np.uint8]) -> Vectors:
+    """Between signs of stored tokens and asked tokens: a sign is -1 or 1, its bit 0 or 1."""
+    dimensions = tokens.shape[1]
+    unit = tokens / np.maximum(np.linalg.norm(tokens, axis=1, keepdims=True), np.float32(1e-9))
+    bits = np.unpackbits(rows, axis=1, count=dimensions).astype(np.float32)
+    cosines: Vectors = (2 * (bits @ unit.T) - unit.sum(axis=1)) / np.sqrt(np.float32(dimensions))
+    return cosines

@@ -1,0 +1,134 @@
+"""The vectors of memories: made by the model, kept beside the memories, compared in RAM.
+
+Embedding happens outside of the database. What was stored without the model is embedded in the
+background once it is there. Importing this loads no numpy.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent.embeddings.base import Embedder, Passage, Reading, readings
+from agent.errors import EmbedderUnavailable, MemoryUnavailable
+from agent.memory import rows, sessions
+from agent.memory.brain import Brain
+from agent.memory.rows import Unembedded
+
+if TYPE_CHECKING:
+    from agent.memory.vectors import Similarities, VectorIndex
+
+_log = logging.getLogger(__name__)
+
+# Loading the model on the slowest board takes some 2 s; a store or recall goes on without
+EMBED_TIMEOUT_S = 5.0
+# Memories embedded at a time when a model is new: a question waits for no more than one batch
+FILL_BATCH = 8
+
+
+class Meanings:
+    """The vectors of one database."""
+
+    def __init__(self, embedder: Embedder, brain: Brain) -> None:
+        self._embedder = embedder
+        self._brain = brain
+        self._index: VectorIndex | None = None
+        # Until a look has shown that every memory has its vector
+        self._may_lack_vectors = True
+        self.filling: asyncio.Task[None] | None = None
+
+    async def read(self, text: str, before: str = "", *, asked: bool = False) -> Reading | None:
+        """What the model makes of a text, or None where words must do."""
+        try:
+            async with asyncio.timeout(EMBED_TIMEOUT_S):
+                [reading] = await readings(self._embedder, [Passage(text, before)], asked=asked)
+        except EmbedderUnavailable as err:
+            _log.debug("words alone: %s", err)
+            return None
+        except TimeoutError:
+            _log.warning("the embedding model took longer than %s s", EMBED_TIMEOUT_S)
+            return None
+        self._fill_in_background()
+        return reading
+
+    def put(
+        self, db: sqlite3.Connection, memory_id: int, owner: str, reading: Reading | None
+    ) -> None:
+        """Keep a memory's vector; without one it is made later."""
+        if reading is None:
+            self.discard(memory_id)
+            self._may_lack_vectors = True
+            return
+        from agent.memory import closeness  # noqa: PLC0415 - numpy, once there are vectors
+        from agent.memory.vectors import encode  # noqa: PLC0415 - the same
+
+        packed = closeness.packed(reading.tokens)
+        model = self._embedder.model_id
+        rows.put_vector(db, memory_id, model, encode(reading.vector), packed)
+        self._current_index(len(reading.vector)).put(memory_id, owner, reading.vector)
+
+    def discard(self, memory_id: int) -> None:
+        if self._index is not None:
+            self._index.discard(memory_id)
+
+    def reload(self) -> None:
+        """Memories came back or went by other ways: look at the table again."""
+        self._index = None
+        self._may_lack_vectors = True
+
+    def compare(
+        self, db: sqlite3.Connection, question: Reading, owners: Sequence[str]
+    ) -> "Similarities":
+        index = self._current_index(len(question.vector))
+        index.sync(db, self._brain.failures)
+        return index.search(question.vector, owners)
+
+    async def aclose(self) -> None:
+        if self.filling is not None:
+            self.filling.cancel()
+            await asyncio.gather(self.filling, return_exceptions=True)
+
+    def _fill_in_background(self) -> None:
+        """Embed what was stored without this model; one task, ended by `aclose`."""
+        is_running = self.filling is not None and not self.filling.done()
+        if self._may_lack_vectors and not is_running:
+            self.filling = asyncio.create_task(self._fill())
+
+    async def _fill(self) -> None:
+        filled = 0
+        self._may_lack_vectors = False
+        try:
+            while batch := await self._brain.run(self._unembedded):
+                async with asyncio.timeout(EMBED_TIMEOUT_S):
+                    new = await readings(self._embedder, [passage for _, passage in batch])
+                memories = [row for row, _ in batch]
+                await self._brain.run(partial(self._put_all, memories=memories, new=new))
+                filled += len(batch)
+        except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
+            _log.warning("not every memory was embedded: %s", err)
+            self._may_lack_vectors = True
+        if filled:
+            _log.info("%s memories were embedded by %s", filled, self._embedder.model_id)
+
+    def _unembedded(self, db: sqlite3.Connection) -> list[tuple[Unembedded, Passage]]:
+        lacking = rows.unembedded(db, self._embedder.model_id, FILL_BATCH)
+        return [
+            (row, Passage(row.text, sessions.said_before(db, row.memory_id))) for row in lacking
+        ]
+
+    def _put_all(
+        self, db: sqlite3.Connection, memories: Sequence[Unembedded], new: Sequence[Reading]
+    ) -> None:
+        for row, reading in zip(memories, new, strict=True):
+            if rows.still_holds(db, row):
+                self.put(db, row.memory_id, row.owner, reading)
+
+    def _current_index(self, dimensions: int) -> "VectorIndex":
+        from agent.memory.vectors import VectorIndex  # noqa: PLC0415 - numpy, on first use
+
+        model = self._embedder.model_id
+        if self._index is None or self._index.model != model:
+            self._index = VectorIndex(model, dimensions)
+        return self._index
