@@ -1,7 +1,8 @@
 """`brain.db` and what can go wrong with it: jobs in, results or one kind of error out.
 
 A file that turns out to be damaged is opened anew, which looks at it and sets it aside; when it
-looks sound and still cannot be used, its memories are moved into a new one.
+looks sound and still cannot be used, its memories are moved into a new one. Whatever is opened
+first gets back what it lacks and the snapshot beside it has.
 """
 
 import asyncio
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.errors import MemoryUnavailable, StorageFull
-from agent.memory import rows
+from agent.memory import coldstart, rows
 from agent.memory.base import MemoryEntry
+from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
 from agent.storage.db import set_aside
 from agent.storage.worker import DatabaseWorker
@@ -22,6 +24,8 @@ _log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
+# A database that nothing outlives: the search index of a store that keeps its memories elsewhere
+IN_RAM = Path(":memory:")
 # A call waits at most this long: the database's own wait for another writer, twice
 CALL_TIMEOUT_S = 10.0
 # Errors that constant statements raise only on a file that is not what was written
@@ -44,6 +48,9 @@ class Brain:
         # Damage was met, and opening the file anew has found nothing wrong with it
         self._distrusted = False
         self._closed = False
+        self._snapshots = Generations(path.parent)
+        # The one whose database has got back what it lacked
+        self._awake: DatabaseWorker | None = None
         self.failures = 0
 
     async def run(self, job: Callable[[sqlite3.Connection], R]) -> R:
@@ -58,6 +65,7 @@ class Brain:
         done = False
         try:
             async with asyncio.timeout(CALL_TIMEOUT_S):
+                await self._wake(worker)
                 result = await worker.transact(lambda db: _tolerantly(db, job))
             done = True
         except TimeoutError as err:
@@ -78,6 +86,21 @@ class Brain:
             self._closed = True
             await self._worker.aclose()
 
+    async def _wake(self, worker: DatabaseWorker) -> None:
+        """Give a database that was just opened back what it lacks, and say so."""
+        if self._awake is worker or self._path == IN_RAM:
+            return
+        said = await worker.transact(lambda db: _tolerantly(db, self._bring_back))
+        self._awake = worker
+        if said:
+            _log.warning("%s was missing, damaged or old: %s", self._path.name, said)
+
+    def _bring_back(self, db: sqlite3.Connection) -> str:
+        try:
+            return coldstart.bring_back(db, self._snapshots, self._path)
+        except OSError as err:
+            return f"the snapshot could not be read: {err}"
+
     async def _recover(self, worker: DatabaseWorker, err: Exception) -> None:
         """Open the file anew, which sets it aside if it looks damaged; else save what it holds."""
         _log.error("%s is damaged: %s", self._path, err)
@@ -90,7 +113,7 @@ class Brain:
         saved = await _saved(worker)
         await worker.aclose()
         await asyncio.to_thread(set_aside, self._path)
-        await self._worker.transact(lambda db: rows.restore_all(db, saved))
+        await self._worker.transact(lambda db: coldstart.merge(db, saved))
         _log.error("%s memories were saved into a new %s", len(saved), self._path)
 
 

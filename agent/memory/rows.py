@@ -80,14 +80,37 @@ def restore(db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
     ).fetchone()
     if entry.memory_id <= 0 or holder not in {None, (entry.scope.owner, entry.key)}:
         row["id"] = None
-    if not _exists(db, entry.superseded_by):
-        row["superseded_by"] = None
+    row["superseded_by"] = None
+    replaced = held(db, entry.scope.owner, entry.key)
+    hidden = [] if replaced is None else _hidden_by(db, replaced.memory_id)
     forget(db, entry.key, entry.scope)
     (memory_id,) = db.execute(
         f"INSERT INTO memories ({COLUMNS}) VALUES ({PLACES}) RETURNING id",  # noqa: S608 - constants
         row,
     ).fetchone()
+    for other in hidden:
+        hide(db, other, memory_id)
+    if entry.superseded_by is not None:
+        hide(db, memory_id, entry.superseded_by)
     return _reindexed(db, memory_id)
+
+
+def held(db: sqlite3.Connection, owner: str, key: str) -> MemoryEntry | None:
+    """The owner's memory of that key, hidden or not."""
+    row = db.execute(
+        f"SELECT {COLUMNS} FROM memories WHERE owner = ? AND key = ?",  # noqa: S608 - constants
+        [owner, key],
+    ).fetchone()
+    return None if row is None else entry_of(row)
+
+
+def hide(db: sqlite3.Connection, memory_id: int, by: int) -> None:
+    """Let a memory be superseded by another; nothing happens where that one is not there."""
+    db.execute(
+        "UPDATE memories SET superseded_by = :by WHERE id = :id AND id != :by"
+        " AND EXISTS (SELECT 1 FROM memories WHERE id = :by)",
+        {"id": memory_id, "by": by},
+    )
 
 
 def get(db: sqlite3.Connection, key: str, scope: Scope) -> MemoryEntry | None:
@@ -206,16 +229,9 @@ def readable(db: sqlite3.Connection) -> list[MemoryEntry]:
     return saved
 
 
-def restore_all(db: sqlite3.Connection, saved: Sequence[MemoryEntry]) -> None:
-    """Put saved memories into an empty database; their vectors are made again."""
-    for entry in saved:
-        restore(db, replace(entry, superseded_by=None))
-    for entry in saved:
-        if entry.superseded_by is not None and _exists(db, entry.superseded_by):
-            db.execute(
-                "UPDATE memories SET superseded_by = ? WHERE owner = ? AND key = ?",
-                [entry.superseded_by, entry.scope.owner, entry.key],
-            )
+def _hidden_by(db: sqlite3.Connection, memory_id: int) -> list[int]:
+    found = db.execute("SELECT id FROM memories WHERE superseded_by = ?", [memory_id])
+    return [row[0] for row in found]
 
 
 def _reindexed(db: sqlite3.Connection, memory_id: int) -> MemoryEntry:
@@ -230,11 +246,6 @@ def _reindexed(db: sqlite3.Connection, memory_id: int) -> MemoryEntry:
     # The old content's vector says nothing of the new one
     db.execute("DELETE FROM memory_vectors WHERE memory_id = ?", [memory_id])
     return entry
-
-
-def _exists(db: sqlite3.Connection, memory_id: int | None) -> bool:
-    found = db.execute("SELECT 1 FROM memories WHERE id = ?", [memory_id])
-    return found.fetchone() is not None
 
 
 def _index(db: sqlite3.Connection, memory_id: int, key: str, content: str) -> None:

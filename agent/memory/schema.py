@@ -73,6 +73,11 @@ CREATE TABLE memory_log (
     key TEXT NOT NULL,
     other_key TEXT NOT NULL DEFAULT ''
 );
+-- What the store knows of itself: the snapshots it has written, when memories came back
+CREATE TABLE memory_facts (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
 """
 
 MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from agent.clock import Clock
 from agent.embeddings.base import Embedder
 from agent.errors import EmbedderUnavailable, MemoryUnavailable
-from agent.memory import rows, search
+from agent.memory import facts, rows, search
 from agent.memory.base import (
     CORE,
     MAX_CONTENT_CHARS,
@@ -123,6 +123,10 @@ class SqliteMemory:
         """Its vector is made again in the background."""
         self._may_lack_vectors = True
         return await self._brain.run(lambda db: self._put_back(db, entry))
+
+    async def remember_snapshot(self, digest: str) -> None:
+        """That snapshot has everything that is here: at the next start nothing comes back."""
+        await self._brain.run(partial(facts.remember_snapshot, digest=digest))
 
     async def stats(self) -> MemoryStats:
         return await self._brain.run(lambda db: survey(db, self.name))

@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 
+from agent.memory import facts
 from agent.memory.base import MemoryStats
 from agent.memory.record import provenance_of
 
@@ -25,8 +26,13 @@ def survey(db: sqlite3.Connection, backend: str) -> MemoryStats:
         _size_bytes(db),
         categories,
         provenances,
-        {"vectors": _vectors(db)},
+        {"vectors": _vectors(db), **_said(db)},
     )
+
+
+def _said(db: sqlite3.Connection) -> dict[str, str]:
+    named = {name: facts.get(db, name) for name in (facts.CAME_BACK, facts.UPKEEP)}
+    return {name: said for name, said in named.items() if said}
 
 
 def _size_bytes(db: sqlite3.Connection) -> int:

@@ -1,0 +1,32 @@
+"""What the store of `brain.db` knows of itself, by name: small texts that outlive a restart."""
+
+import sqlite3
+
+# Digests of the snapshots it wrote, the newest first
+SNAPSHOTS = "snapshots"
+# What came back at a cold start, as a sentence
+CAME_BACK = "came back"
+# The damaged file whose memories were looked through
+SALVAGED = "salvaged"
+# What the last upkeep did, as a sentence
+UPKEEP = "upkeep"
+# More than generations are kept: a snapshot that is on the disk was written by this store
+_REMEMBERED_SNAPSHOTS = 20
+
+
+def get(db: sqlite3.Connection, name: str) -> str:
+    row = db.execute("SELECT value FROM memory_facts WHERE name = ?", [name]).fetchone()
+    return "" if row is None else str(row[0])
+
+
+def put(db: sqlite3.Connection, name: str, value: str) -> None:
+    db.execute("INSERT OR REPLACE INTO memory_facts (name, value) VALUES (?, ?)", [name, value])
+
+
+def knows_snapshot(db: sqlite3.Connection, digest: str) -> bool:
+    return digest in get(db, SNAPSHOTS).split()
+
+
+def remember_snapshot(db: sqlite3.Connection, digest: str) -> None:
+    earlier = [known for known in get(db, SNAPSHOTS).split() if known != digest]
+    put(db, SNAPSHOTS, " ".join([digest, *earlier][:_REMEMBERED_SNAPSHOTS]))

@@ -1,0 +1,195 @@
+"""`MEMORY_SNAPSHOT.md` and its predecessors in one folder: whole at every moment, N kept.
+
+A new one is written beside, made durable and renamed; what it replaces was copied before. Holds
+what every person said, so only the agent's own user may read it.
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import BinaryIO
+
+from agent.errors import StorageFull
+from agent.memory import snapshot
+from agent.memory.base import MemoryEntry
+from agent.storage.files import sync_folder
+
+NAME = "MEMORY_SNAPSHOT.md"
+# The newest and two before it: a mistake is noticed within a day, at two snapshots a day
+KEPT_GENERATIONS = 3
+_TEMP_SUFFIX = ".part"
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EFBIG})
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A snapshot that is on the disk now."""
+
+    path: Path
+    count: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A snapshot on the disk and what its last line claims."""
+
+    path: Path
+    count: int
+    digest: str
+
+    def is_whole(self) -> bool:
+        """Whether it is byte for byte what was written."""
+        digest = hashlib.sha256()
+        held = b""
+        with self.path.open("rb") as file:
+            while piece := file.read(1 << 16):
+                held += piece
+                digest.update(held[: -snapshot.END_BYTES])
+                held = held[-snapshot.END_BYTES :]
+        body, _, _ = held.rpartition(b"\n<!-- ")
+        digest.update(body)
+        return digest.hexdigest() == self.digest
+
+    def entries(self) -> Iterator[MemoryEntry | None]:
+        """Its memories; None for each that cannot be read."""
+        with self.path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            yield from snapshot.parse(lines)
+
+
+class Draft:
+    """A snapshot that is being written; `discard` is always called at the end."""
+
+    def __init__(self, path: Path, put: Callable[[Generation], Written]) -> None:
+        self._path = path
+        self._put = put
+        self._count = 0
+        self._digest = hashlib.sha256()
+        path.unlink(missing_ok=True)
+        self._file = _created(path)
+        self._write(snapshot.HEADER.encode())
+
+    def add(self, entries: Sequence[MemoryEntry]) -> None:
+        """Raises StorageFull: what was there is still there."""
+        with _saying_what_is_full(self._path):
+            self._write("".join(map(snapshot.rendered, entries)).encode(errors="replace"))
+        self._count += len(entries)
+
+    def finish(self) -> Written:
+        """Put it in its place; where nothing has changed, nothing is written over.
+
+        Raises:
+            StorageFull: what was there is still there.
+        """
+        digest = self._digest.hexdigest()
+        with _saying_what_is_full(self._path):
+            self._file.write(snapshot.ending(self._count, digest))
+            _sync(self._file)
+            self._file.close()
+            return self._put(Generation(self._path, self._count, digest))
+
+    def discard(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.close()
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+    def _write(self, piece: bytes) -> None:
+        self._digest.update(piece)
+        self._file.write(piece)
+
+
+class Generations:
+    """The snapshots of one folder."""
+
+    def __init__(self, folder: Path, kept: int = KEPT_GENERATIONS) -> None:
+        self._folder = folder
+        self._kept = kept
+
+    @property
+    def newest_path(self) -> Path:
+        return self._folder / NAME
+
+    def every(self) -> list[Generation]:
+        """Those that have an end, the newest first."""
+        return [found for path in self._paths() if (found := _generation(path)) is not None]
+
+    def begin(self) -> "Draft":
+        """A new snapshot that is not there before it is finished.
+
+        Raises:
+            StorageFull: the folder cannot be written.
+        """
+        with _saying_what_is_full(self.newest_path):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            return Draft(self.newest_path.with_name(f"{NAME}{_TEMP_SUFFIX}"), self._put)
+
+    def _put(self, new: Generation) -> Written:
+        written = Written(self.newest_path, new.count, new.digest)
+        current = _generation(self.newest_path)
+        if current is not None and current.digest == new.digest and current.is_whole():
+            return written
+        self._age()
+        new.path.replace(self.newest_path)
+        sync_folder(self._folder)
+        return written
+
+    def _age(self) -> None:
+        """Make room for a new one; the current one stays where it is until it is replaced."""
+        if not self.newest_path.exists():
+            return
+        older = self._paths()[1:]
+        for younger, elder in reversed(list(pairwise(older))):
+            if younger.exists():
+                younger.replace(elder)
+        if older:
+            temp = older[0].with_name(f"{older[0].name}{_TEMP_SUFFIX}")
+            temp.unlink(missing_ok=True)
+            with self.newest_path.open("rb") as current, _created(temp) as copy:
+                shutil.copyfileobj(current, copy)
+                _sync(copy)
+            temp.replace(older[0])
+
+    def _paths(self) -> list[Path]:
+        stem, suffix = NAME.rsplit(".", 1)
+        older = [self._folder / f"{stem}.{number}.{suffix}" for number in range(1, self._kept)]
+        return [self.newest_path, *older]
+
+
+def _generation(path: Path) -> Generation | None:
+    """What is at that path, if it has an end."""
+    try:
+        with path.open("rb") as file:
+            file.seek(-min(snapshot.END_BYTES, path.stat().st_size), os.SEEK_END)
+            last = file.read().decode(errors="replace").rstrip("\n").rpartition("\n")[2]
+    except OSError:
+        return None
+    claim = snapshot.claimed(last)
+    return None if claim is None else Generation(path, *claim)
+
+
+@contextlib.contextmanager
+def _saying_what_is_full(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as err:
+        if err.errno in _NO_ROOM:
+            text = f"{path} was not written: {os.strerror(err.errno or 0)}"
+            raise StorageFull(text) from err
+        raise
+
+
+def _created(path: Path) -> BinaryIO:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    return os.fdopen(handle, "wb")
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

@@ -1,0 +1,73 @@
+"""Moving memories: into a snapshot on the disk, out of one, and from one backend to another.
+
+Works over any backend, by `entries` and `restore`; what hides a memory is followed when ids change.
+"""
+
+import asyncio
+from collections.abc import AsyncIterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from agent.memory.base import Memory, MemoryEntry
+from agent.memory.generations import Generations, Written
+
+# Memories that are written at a time
+_PAGE_ENTRIES = 500
+
+
+@runtime_checkable
+class KnowsSnapshots(Protocol):
+    """A store that tells its own snapshots from those it has never seen."""
+
+    async def remember_snapshot(self, digest: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What came of a move; `unreadable` counts what the source held and nobody could read."""
+
+    moved: int
+    unreadable: int = 0
+
+
+async def take_snapshot(memory: Memory, folder: Path) -> Written:
+    """Write everything into `MEMORY_SNAPSHOT.md` in that folder; older ones are kept beside it.
+
+    Raises:
+        StorageFull: the snapshot that was there is still there.
+        MemoryUnavailable: as above.
+    """
+    draft = await asyncio.to_thread(Generations(folder).begin)
+    try:
+        page: list[MemoryEntry] = []
+        async for entry in memory.entries():
+            page.append(entry)
+            if len(page) == _PAGE_ENTRIES:
+                await asyncio.to_thread(draft.add, page)
+                page = []
+        await asyncio.to_thread(draft.add, page)
+        written = await asyncio.to_thread(draft.finish)
+    finally:
+        draft.discard()
+    if isinstance(memory, KnowsSnapshots):
+        await memory.remember_snapshot(written.digest)
+    return written
+
+
+async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> Moved:
+    """Restore each of these; None stands for one that could not be read."""
+    new_ids: dict[int, int] = {}
+    hidden: list[tuple[MemoryEntry, int]] = []
+    unreadable = 0
+    async for entry in entries:
+        if entry is None:
+            unreadable += 1
+            continue
+        put = await memory.restore(replace(entry, superseded_by=None))
+        new_ids[entry.memory_id] = put.memory_id
+        if entry.superseded_by is not None:
+            hidden.append((put, entry.superseded_by))
+    for put, by in hidden:
+        await memory.restore(replace(put, superseded_by=new_ids.get(by, by)))
+    return Moved(len(new_ids), unreadable)
