@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from firmware.host.bundle import BundledFile, board_file, build_number, bundle
 from firmware.host.compiler import for_board
+from firmware.host.shrink import shrunk
 from firmware.host.version import firmware_version
 
 # Started by name, or needed to find the slots: these are beside the slots, never inside
@@ -25,7 +26,7 @@ UNCOMPILED = ("simulated",)
 def board_bundle(name: str) -> list[BundledFile]:
     """The files as that board runs them."""
     files = bundle(name)
-    return files if name in UNCOMPILED else for_board(files)
+    return shrunk(files) if name in UNCOMPILED else for_board(files)
 
 
 def image(name: str) -> bytes:

@@ -35,7 +35,7 @@ from agent.link.frame import (
 )
 from firmware.host import image, interpreter
 from firmware.host.bundle import FIRMWARE, BundledFile, board_file, bundle, lay_out
-from firmware.host.compiler import for_board
+from firmware.host.compiler import compiled, for_board
 
 # 45 KB on the board, in words of 64 bits
 BAR_BYTES = 90_000
@@ -91,13 +91,20 @@ def measure(board: str) -> Measured:
         NoInterpreter: there is no MicroPython.
     """
     command = interpreter.find()
-    files = for_board(bundle(board), _architecture(command))
+    native = _architecture(command)
+    files = for_board(bundle(board), native)
     with tempfile.TemporaryDirectory(prefix="barnacle-ram-") as name:
         folder = Path(name)
         lay_out(image.installed_of(board, files), folder)
         stand_ins = [*_STAND_INS.glob("*.py"), FIRMWARE / "simulator" / "stm.py"]
         parts = [BundledFile(path.name, path.read_bytes()) for path in stand_ins]
-        lay_out(for_board(parts, _architecture(command)), folder)
+        lay_out(
+            [
+                BundledFile(part.target.replace(".py", ".mpy"), compiled(part, native))
+                for part in parts
+            ],
+            folder,
+        )
         (folder / "steps").write_text("\n".join([*_steps(board), "end"]) + "\n")
         return Measured(board, _run(command, folder))
 
@@ -163,13 +170,9 @@ def _steps(board: str) -> Iterator[str]:
 
 
 def _with_bme280(board: str) -> bytes:
-    own = {row["pin"] for row in board_file(board).PINS}
-    free = [
-        pin
-        for pin, uses in board_file(board).USABLE.items()
-        if pin not in own and "gpio" in uses.split()
-    ]
-    entry = {"kind": "bme280", "name": "air", "pin": free[0], "sda": free[1]}
+    # The last ones: a reflex has the first output, and a first voltage
+    digital = [pin for pin, uses in board_file(board).USABLE.items() if "gpio" in uses.split()]
+    entry = {"kind": "bme280", "name": "air", "pin": digital[-1], "sda": digital[-2]}
     return json.dumps({"pins": [entry], "v": 1}, separators=(",", ":")).encode()
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from firmware.host import interpreter
 from firmware.host.bundle import FIRMWARE, bundle, lay_out
 from firmware.host.control import ControlLine
+from firmware.host.shrink import shrunk
 
 START = FIRMWARE / "simulator" / "start.py"
 # About what an STM32F411 leaves free, 200 KB in the larger words of a 64-bit machine; and what no
@@ -120,7 +121,7 @@ class _Machine:
         os.set_blocking(self._near, False)
         folder = tempfile.TemporaryDirectory(prefix="barnacle-board-")
         self._folder = Path(stack.enter_context(folder))
-        lay_out(bundle("simulated"), self._folder)
+        lay_out(shrunk(bundle("simulated")), self._folder)
         (self._folder / "world.json").write_text(world)
         # Grows with every start, as a board's does
         self._boot_count = int(time.time())
