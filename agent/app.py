@@ -55,6 +55,7 @@ from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
+from agent.tools.memory_known import MemoryListTool, MemorySourceTool
 from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry
 from agent.tools.system import SystemInfoTool
@@ -211,7 +212,9 @@ def _fixed_tools(paths: Paths, memory: Memory, clock: Clock) -> list[AnyTool]:
         FileReadTool(paths.workspace),
         FileWriteTool(paths.workspace),
         MemoryForgetTool(memory),
+        MemoryListTool(memory),
         MemoryRecallTool(memory),
+        MemorySourceTool(memory),
         MemoryStoreTool(memory),
         SystemInfoTool(paths.state_dir),
         TimeNowTool(clock),

@@ -42,6 +42,8 @@ class Effect(enum.Enum):
     NETWORK = "network"
     # Costs money
     SPEND = "spend"
+    # Deletes in number what cannot be brought back
+    ERASE = "erase"
 
 
 class Role(enum.Enum):
@@ -119,11 +121,13 @@ class ToolResult:
         text: for the model; a JSON object where the result has fields.
         provenance: trust of the text; None when it carries no words from outside,
             such as a number with a unit from our own board.
+        source: where its words come from (a URL, a file); empty when that has no name.
     """
 
     success: bool
     text: str
     provenance: Provenance | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ class Command(enum.Enum):
     HELP = "/help"
     # Begin a new conversation; memories stay
     NEW = "/new"
+    # What is remembered of whoever asks, and where it came from
+    MEMORY = "/memory"
     # How the device is
     STATUS = "/status"
     # Break off what is being done
@@ -25,6 +27,7 @@ class Command(enum.Enum):
 HELP_TEXT = """\
 /help           this list
 /new            begin a new conversation; memories stay
+/memory         what I remember of you, and who said it
 /status         how the device, the board and the model are
 /stop           break off what I am doing
 /estop          emergency stop: every output safe, nothing is changed until you clear it

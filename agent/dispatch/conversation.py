@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from agent.clock import Clock
-from agent.dispatch import inbox, outbox, session
+from agent.dispatch import inbox, memories, outbox, session
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
 from agent.dispatch.prompt import PromptSetting, provenance_of, system_prompt
@@ -98,18 +98,22 @@ class Conversations:
         """Begin the conversation anew; the number of messages that are gone."""
         return await self._parts.journal.transact(lambda db: session.clear(db, conversation))
 
+    async def known(self, inbound: Inbound) -> str:
+        """What is remembered of whoever asks, in words."""
+        return await memories.told(self._parts.memory, inbound)
+
     async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
-        memories = await self._recall(inbound)
+        recalled = await self._recall(inbound)
         earlier = await self._parts.journal.transact(
             lambda db: session.history(db, inbound.conversation, self._agent.history_messages)
         )
         setting = PromptSetting(
             self._agent.name, self._workspace, inbound.channel, self._has_hardware()
         )
-        prompt = system_prompt(setting, self._parts.clock.wall_s(), memories)
+        prompt = system_prompt(setting, self._parts.clock.wall_s(), recalled)
         messages = (ChatMessage.system(prompt), *earlier.messages, ChatMessage.user(inbound.text))
         # The model reads all of this again, so all of it counts
-        trust = min(inbound.provenance, earlier.provenance, provenance_of(memories))
+        trust = min(inbound.provenance, earlier.provenance, provenance_of(recalled))
         context = ToolContext(inbound.conversation, inbound.sender, trust)
         return await self._parts.runner.run(messages, context, inbound.provenance, seams)
 

@@ -185,8 +185,9 @@ class Dispatcher:
             case Command.NEW:
                 removed = await self._conversations.forget(conversation)
                 return f"A new conversation. {removed} messages are gone; memories stay."
-            case Command.STATUS:
-                return self._report()
+            case Command.MEMORY | Command.STATUS:
+                is_status = command is Command.STATUS
+                return self._report() if is_status else await self._conversations.known(inbound)
             case Command.STOP:
                 return STOPPED_TEXT if self.stop(conversation) else NOTHING_TO_STOP_TEXT
             case Command.ESTOP | Command.ESTOP_CLEAR | Command.CONFIGURE:

@@ -196,9 +196,10 @@ def _for_model(result: ToolResult) -> str:
 
 
 def _having_read(context: ToolContext, result: ToolResult) -> ToolContext:
-    if result.provenance is None or result.provenance >= context.provenance:
+    if result.provenance is None or result.provenance > context.provenance:
         return context
-    return replace(context, provenance=result.provenance)
+    source = result.source or context.source
+    return replace(context, provenance=result.provenance, source=source)
 
 
 def _finished(progress: _Progress, text: str) -> TurnOutcome:

@@ -69,4 +69,5 @@ _DANGER = {
     Effect.EXECUTE: "start a program",
     Effect.NETWORK: "send something out",
     Effect.SPEND: "cost money",
+    Effect.ERASE: "delete many things for good",
 }

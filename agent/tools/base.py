@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from agent.errors import BadArguments
+from agent.memory.base import FROM_CHAT
 from agent.messages import Effect, Provenance, ToolResult, ToolSpec
 from agent.tools.schema import parameters_of
 
@@ -32,11 +33,13 @@ class ToolContext:
     Args:
         person: whose memories and files are meant; the same person on every channel.
         provenance: the lowest trust of anything read in this turn so far.
+        source: where the least trusted of it came from.
     """
 
     conversation: str
     person: str
     provenance: Provenance
+    source: str = FROM_CHAT
 
 
 A = TypeVar("A", bound=Arguments)

@@ -6,7 +6,7 @@ What a file or a folder holds may have been written by anybody: its trust is tha
 import asyncio
 import codecs
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
@@ -81,7 +81,8 @@ class FileReadTool(Tool[ReadArguments]):
                 excerpt = excerpt_of(file, arguments.first_line, arguments.lines)
             return {"path": arguments.path, "text": excerpt.text, "more": excerpt.more}
 
-        return await _in_thread(read, Provenance.TOOL)
+        found = await _in_thread(read, Provenance.TOOL)
+        return replace(found, source=f"file:{_plain(arguments.path)}")
 
 
 class FileWriteTool(Tool[WriteArguments]):

@@ -10,15 +10,19 @@ import msgspec
 from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
-from agent.memory.base import CORE, Memory, MemoryEntry, Scope
+from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope
 from agent.messages import Effect, ToolResult
+from agent.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.memory_known import forget_source, source_of
 
 # A fact, not a document: five recalled ones still fit into any prompt
 MAX_CONTENT_CHARS = 4000
 MAX_KEY_CHARS = 100
 MAX_QUERY_CHARS = 2000
 MAX_RECALLED = 20
+# Of a source in a question to the owner: an address is recognised by its beginning
+_SHOWN_CHARS = 200
 
 
 class StoreArguments(Arguments, frozen=True):
@@ -62,16 +66,23 @@ class RecallArguments(Arguments, frozen=True):
 
 
 class ForgetArguments(Arguments, frozen=True):
-    """Which memory to delete."""
+    """Which memory to delete, or all that came from one source."""
 
     key: Annotated[
         str,
+        Meta(description="The key as memory_recall gave it", max_length=MAX_KEY_CHARS),
+    ] = ""
+    source: Annotated[
+        str,
         Meta(
-            description="The key as memory_recall gave it",
-            min_length=1,
-            max_length=MAX_KEY_CHARS,
+            description="Instead of a key: forget all that came from this page or file",
+            max_length=MAX_SOURCE_CHARS,
         ),
-    ]
+    ] = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.key) == bool(self.source):
+            raise ValueError("give either `key` or `source`")
 
 
 class MemoryStoreTool(Tool[StoreArguments]):
@@ -93,6 +104,7 @@ class MemoryStoreTool(Tool[StoreArguments]):
                 category=arguments.category,
                 scope=Scope(context.person, context.conversation),
                 provenance=context.provenance,
+                source=context.source,
             )
         except MemoryUnavailable as err:
             return ToolResult(success=False, text=str(err))
@@ -120,23 +132,37 @@ class MemoryRecallTool(Tool[RecallArguments]):
             success=True,
             text=_json({"memories": [_told(entry) for entry in found]}),
             provenance=min((entry.provenance for entry in found), default=None),
+            source=source_of(found),
         )
 
 
 class MemoryForgetTool(Tool[ForgetArguments]):
-    """Deletes a memory of the person the turn is for."""
+    """Deletes a memory of the person the turn is for, or all of one source after a question."""
 
     name = "memory_forget"
-    description = "Delete a memory for good."
+    description = "Delete a memory for good, or everything that came from one source."
     effect = Effect.WRITE
     arguments_type = ForgetArguments
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
+    def effect_of(self, arguments: ForgetArguments) -> Effect:
+        return Effect.ERASE if arguments.source else self.effect
+
+    def in_words(self, arguments: ForgetArguments) -> str:
+        if not arguments.source:
+            return ""
+        return f"forget everything that came from {printable_line(arguments.source, _SHOWN_CHARS)}"
+
     async def execute(self, arguments: ForgetArguments, context: ToolContext) -> ToolResult:
         scope = Scope(context.person, context.conversation)
         try:
+            if arguments.source:
+                count = await forget_source(self._memory, arguments.source, scope)
+                return ToolResult(
+                    success=True, text=_json({"forgotten": count > 0, "count": count})
+                )
             forgotten = await self._memory.forget(arguments.key, scope)
         except MemoryUnavailable as err:
             return ToolResult(success=False, text=str(err))

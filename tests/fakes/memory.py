@@ -84,3 +84,14 @@ class LostMemory(PreparedMemory):
 
     async def recall(self, query: str, limit: int, scope: Scope) -> "list[MemoryEntry]":
         raise MemoryUnavailable("the disk is gone")
+
+    async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
+        raise MemoryUnavailable("the disk is gone")
+
+    async def list(
+        self, scope: Scope, category: str | None = None, limit: int = 100
+    ) -> "list[MemoryEntry]":
+        raise MemoryUnavailable("the disk is gone")
+
+    async def count(self, scope: Scope | None = None) -> int:
+        raise MemoryUnavailable("the disk is gone")

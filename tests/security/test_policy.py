@@ -23,6 +23,7 @@ OWNERS_WORD = {
     Effect.EXECUTE: {READONLY: DENY, SUPERVISED: ASK, FULL: ALLOW},
     Effect.NETWORK: {READONLY: DENY, SUPERVISED: ASK, FULL: ALLOW},
     Effect.SPEND: {READONLY: DENY, SUPERVISED: ASK, FULL: ALLOW},
+    Effect.ERASE: {READONLY: DENY, SUPERVISED: ASK, FULL: ALLOW},
 }
 # What a turn may do that has read anything else
 ANYBODYS_WORD = {READONLY: DENY, SUPERVISED: ASK, FULL: ASK}
@@ -113,4 +114,5 @@ def test_rules_have_names_that_tell_them_apart() -> None:
         "supervised-execute",
         "supervised-network",
         "supervised-spend",
+        "supervised-erase",
     }

@@ -54,6 +54,7 @@ async def test_a_file_is_read_with_the_trust_of_a_tool(workspace: Path) -> None:
         success=True,
         text='{"path":"notes/today.md","text":"one\\ntwo\\nthree\\nfour\\n","more":false}',
         provenance=Provenance.TOOL,
+        source="file:notes/today.md",
     )
 
 

@@ -87,6 +87,42 @@ async def test_what_is_forgotten_is_gone(memory: SqliteMemory) -> None:
     await memory.aclose()
 
 
+async def test_a_memory_keeps_where_the_turn_had_read_it(memory: SqliteMemory) -> None:
+    page = ToolContext("terminal_owner", "owner", Provenance.WEB, "https://example.org/tea")
+    await use(MemoryStoreTool(memory), page, content="tea cures everything", key="tea")
+    await use(MemoryStoreTool(memory), OWNER, content="I like tea", key="mine")
+    entries = {entry.key: entry.source for entry in await memory.list(Scope("owner"))}
+    assert entries == {"tea": "https://example.org/tea", "mine": "chat"}
+    recalled = await use(MemoryRecallTool(memory), OWNER, query="tea")
+    assert (recalled.provenance, recalled.source) == (Provenance.WEB, "https://example.org/tea")
+    await memory.aclose()
+
+
+async def test_everything_from_a_page_goes_after_a_question(memory: SqliteMemory) -> None:
+    page = ToolContext("terminal_owner", "owner", Provenance.WEB, "https://example.org/tea")
+    other = ToolContext("terminal_guest", "guest", Provenance.WEB, "https://example.org/tea")
+    for number in range(3):
+        await use(MemoryStoreTool(memory), page, content=f"tea fact {number}")
+    await use(MemoryStoreTool(memory), OWNER, content="I like tea")
+    await use(MemoryStoreTool(memory), other, content="a guest's own")
+    tool = MemoryForgetTool(memory)
+    arguments = tool.parse('{"source": "https://example.org/tea"}')
+    assert tool.effect_of(arguments) is Effect.ERASE
+    assert tool.in_words(arguments) == "forget everything that came from https://example.org/tea"
+    done = await tool.execute(arguments, OWNER)
+    assert json.loads(done.text) == {"forgotten": True, "count": 3}
+    assert [entry.content for entry in await memory.list(Scope("owner"))] == ["I like tea"]
+    assert await memory.count(Scope("guest")) == 1
+    assert json.loads((await tool.execute(arguments, OWNER)).text)["forgotten"] is False
+    await memory.aclose()
+
+
+def test_one_memory_goes_on_the_owners_word() -> None:
+    tool = MemoryForgetTool(LostMemory())
+    arguments = tool.parse('{"key": "a"}')
+    assert (tool.effect_of(arguments), tool.in_words(arguments)) == (Effect.WRITE, "")
+
+
 async def test_the_limit_is_kept_and_a_star_lists_the_newest(memory: SqliteMemory) -> None:
     for number in range(4):
         await use(MemoryStoreTool(memory), OWNER, content=f"fact {number}")
@@ -121,6 +157,8 @@ async def test_a_lost_store_is_a_result_with_its_reason() -> None:
         (MemoryRecallTool, {"query": "x", "limit": 21}),
         (MemoryForgetTool, {"key": ""}),
         (MemoryForgetTool, {}),
+        (MemoryForgetTool, {"key": "a", "source": "b"}),
+        (MemoryForgetTool, {"source": "x" * 501}),
     ],
     ids=str,
 )

@@ -29,7 +29,12 @@ _ALIASES = re.compile(r"(?:^|,)([^(),]{1,60})\(([^()]{1,200})\)")
 MEMORY_STORE = "memory_store"
 MEMORY_RECALL = "memory_recall"
 MEMORY_FORGET = "memory_forget"
-_MEMORY = frozenset({MEMORY_STORE, MEMORY_RECALL, MEMORY_FORGET})
+_MEMORY = frozenset(
+    {
+        *(MEMORY_STORE, MEMORY_RECALL, MEMORY_FORGET),
+        *("memory_list", "memory_source", "datasheet_search"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,42 @@
+"""`/memory`: what is known of the person who asks, with where it came from; no model is asked."""
+
+from collections import Counter
+
+from agent.errors import MemoryUnavailable
+from agent.memory.base import CONVERSATION, Memory, MemoryEntry, Scope
+from agent.messages import Inbound
+from agent.printable import printable_line
+from agent.tools.memory_known import SAID_BY, day_of
+
+# One screen of a telephone
+_LISTED = 10
+# A fact is a sentence; the rest is asked for in words
+_SHOWN_CHARS = 160
+# Enough to count by source; more than that is said to be more
+_COUNTED = 1000
+
+
+async def told(memory: Memory, inbound: Inbound) -> str:
+    """The newest of what is known, and of everything how much is whose word."""
+    scope = Scope(inbound.sender)
+    try:
+        count = await memory.count(scope)
+        known = await memory.list(scope, limit=_COUNTED)
+    except MemoryUnavailable as err:
+        return f"I cannot look at my memory now: {err}"
+    if not known:
+        return "I know nothing about you yet."
+    # What was only said in passing is counted, not listed
+    facts = [entry for entry in known if entry.category != CONVERSATION] or known
+    lines = [f"I remember {count} things for you. The newest:"]
+    lines += [_line(entry) for entry in facts[:_LISTED]]
+    sources = Counter(SAID_BY[entry.provenance] for entry in known)
+    lines += [f"{number} × {said}" for said, number in sources.most_common()]
+    lines.append('Say "forget ..." for one of them, or "who told you that?".')
+    return "\n".join(lines)
+
+
+def _line(entry: MemoryEntry) -> str:
+    content = printable_line(entry.content, _SHOWN_CHARS)
+    source = f", {printable_line(entry.source, _SHOWN_CHARS)}" if entry.source else ""
+    return f"- {content} ({day_of(entry.updated_at_s)}{source})"
