@@ -1,0 +1,229 @@
+"""A tool's JSON Schema in the form that one model service takes.
+
+References are put in place, and what a service refuses is left out; a limit that is left out is
+told in the description instead, so that the model still knows it. Only schemas are walked
+through: what stands in `default`, `enum` or `examples` is data and stays as it is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# Nested deeper than any tool of ours, and less than what a service parses
+MAX_DEPTH = 24
+# References that double at each level unfold to any size; no tool of ours has a tenth of it
+MAX_NODES = 4000
+
+_SCHEMA = frozenset(
+    {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
+    | {"unevaluatedItems", "unevaluatedProperties"}
+)
+_SCHEMAS_BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas"})
+_LISTS_OF_SCHEMAS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+_UNIONS = ("anyOf", "oneOf")
+_DEFINITIONS = frozenset({"$defs", "definitions"})
+_ABOUT_THE_FILE = frozenset({"$schema", "$id", "$anchor", "$comment", "$dynamicAnchor"})
+_BESIDE_A_REFERENCE = ("title", "description", "default", "examples")
+# What a limit is called in words
+_LIMITS = {
+    "minimum": "at least {}",
+    "maximum": "at most {}",
+    "exclusiveMinimum": "more than {}",
+    "exclusiveMaximum": "less than {}",
+    "multipleOf": "a multiple of {}",
+    "minLength": "at least {} characters",
+    "maxLength": "at most {} characters",
+    "pattern": "matching {}",
+    "format": "as {}",
+    "minItems": "at least {} entries",
+    "maxItems": "at most {} entries",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRules:
+    """What a service takes.
+
+    Args:
+        refused: keywords that it does not take.
+        takes_null: whether `null` may stand among types; else it becomes `nullable`.
+        takes_all_of: whether `allOf` may stand; else its parts are put together.
+    """
+
+    refused: frozenset[str] = frozenset()
+    takes_null: bool = True
+    takes_all_of: bool = True
+
+
+# OpenAI, Anthropic, and Gemini's `parametersJsonSchema`: all of JSON Schema but references
+FULL = SchemaRules()
+# Services that speak chat completions and say nothing of schemas
+CONSERVATIVE = SchemaRules(
+    frozenset({"additionalProperties", "patternProperties", "unevaluatedProperties"}),
+    takes_all_of=False,
+)
+# Gemini's older `parameters`
+GEMINI_PLAIN = SchemaRules(
+    frozenset(
+        {"additionalProperties", "patternProperties", "unevaluatedProperties", "examples"}
+        | {"uniqueItems", "minProperties", "maxProperties", "not", "if", "then", "else"}
+        | {"prefixItems", "contains", "propertyNames", "dependentSchemas", "unevaluatedItems"}
+        | set(_LIMITS)
+    ),
+    takes_null=False,
+    takes_all_of=False,
+)
+
+
+def cleaned(schema: Mapping[str, object], rules: SchemaRules) -> dict[str, object]:
+    """The schema of a tool's arguments as `rules` want it; `schema` is not changed."""
+    return {**_Cleaning(schema, rules).clean(schema, (), 0), "type": "object"}
+
+
+class _Cleaning:
+    """One schema on its way through."""
+
+    def __init__(self, root: Mapping[str, object], rules: SchemaRules) -> None:
+        self._root = root
+        self._rules = rules
+        self._nodes_left = MAX_NODES
+
+    def clean(self, schema: object, inside: tuple[str, ...], depth: int) -> dict[str, object]:
+        """`inside` are the references that are being put in place: one of them again is a cycle."""
+        self._nodes_left -= 1
+        if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._nodes_left < 0:
+            return {}
+        if "$ref" in schema:
+            return self._resolved(schema, str(schema["$ref"]), inside, depth)
+        result = {
+            str(key): self._value(str(key), value, inside, depth)
+            for key, value in schema.items()
+            if self._is_taken(str(key)) and _is_shaped(str(key), value)
+        }
+        self._tell_limits(schema, result)
+        return self._simpler(result)
+
+    def _is_taken(self, keyword: str) -> bool:
+        return keyword not in self._rules.refused | _DEFINITIONS | _ABOUT_THE_FILE
+
+    def _value(self, key: str, value: object, inside: tuple[str, ...], depth: int) -> object:
+        deeper = depth + 1
+        if key in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
+            return {str(name): self.clean(part, inside, deeper) for name, part in value.items()}
+        if key in _LISTS_OF_SCHEMAS and isinstance(value, list):
+            return [self.clean(part, inside, deeper) for part in value]
+        if key in _SCHEMA and isinstance(value, Mapping):
+            return self.clean(value, inside, deeper)
+        return value
+
+    def _resolved(
+        self, schema: Mapping[str, object], reference: str, inside: tuple[str, ...], depth: int
+    ) -> dict[str, object]:
+        beside = {key: schema[key] for key in _BESIDE_A_REFERENCE if key in schema}
+        target = None if reference in inside else _pointed(self._root, reference)
+        if target is None:
+            return beside
+        return {**self.clean(target, (*inside, reference), depth + 1), **beside}
+
+    def _tell_limits(self, schema: Mapping[str, object], result: dict[str, object]) -> None:
+        told = [
+            words.format(schema[key])
+            for key, words in _LIMITS.items()
+            if key in self._rules.refused and key in schema
+        ]
+        if told:
+            said = str(result.get("description") or "").rstrip()
+            result["description"] = f"{said} ({', '.join(told)})".lstrip()
+
+    def _simpler(self, schema: dict[str, object]) -> dict[str, object]:
+        if "const" in schema:
+            schema["enum"] = [schema.pop("const")]
+        if not self._rules.takes_null:
+            schema = _without_null(schema)
+        for union in _UNIONS:
+            schema = _collapsed(schema, union)
+        if not self._rules.takes_all_of:
+            schema = _put_together(schema)
+        return schema
+
+
+def _is_shaped(keyword: str, value: object) -> bool:
+    """Tools from elsewhere may bring anything: what is no schema there is left out."""
+    if keyword in _SCHEMAS_BY_NAME:
+        return isinstance(value, Mapping)
+    if keyword in _LISTS_OF_SCHEMAS:
+        return isinstance(value, list) and bool(value)
+    return keyword not in _SCHEMA or isinstance(value, Mapping | bool)
+
+
+def _pointed(root: Mapping[str, object], reference: str) -> Mapping[str, object] | None:
+    """What a reference within the schema points at."""
+    if not reference.startswith("#"):
+        return None
+    found: object = root
+    for step in reference[1:].strip("/").split("/") if reference != "#" else ():
+        name = step.replace("~1", "/").replace("~0", "~")
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else None
+
+
+def _without_null(schema: dict[str, object]) -> dict[str, object]:
+    """`null` among types or variants becomes `nullable`, which is all that such services know."""
+    types = schema.get("type")
+    if isinstance(types, list):
+        others = [kind for kind in types if kind != "null"]
+        schema = {**schema, "nullable": True} if "null" in types else dict(schema)
+        if len(others) == 1:
+            schema["type"] = others[0]
+        elif others:
+            schema.pop("type")
+            schema["anyOf"] = [{"type": kind} for kind in others]
+    for union in _UNIONS:
+        variants = schema.get(union)
+        if isinstance(variants, list) and any(_is_null(variant) for variant in variants):
+            rest = [variant for variant in variants if not _is_null(variant)]
+            schema = {**schema, union: rest, "nullable": True}
+    return schema
+
+
+def _is_null(variant: object) -> bool:
+    return isinstance(variant, dict) and (
+        variant.get("type") == "null" or variant.get("enum") == [None]
+    )
+
+
+def _collapsed(schema: dict[str, object], union: str) -> dict[str, object]:
+    """A union of one is that one; a union of single values is an enumeration."""
+    variants = schema.get(union)
+    if not isinstance(variants, list) or not variants:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != union}
+    if len(variants) == 1:
+        return {**variants[0], **rest}
+    values: list[object] = []
+    kinds: list[object] = []
+    for variant in variants:
+        listed = variant.get("enum")
+        if not isinstance(listed, list) or not set(variant) <= {"enum", "type"}:
+            return schema
+        values += listed
+        kinds.append(variant.get("type"))
+    has_one_kind = kinds[0] is not None and kinds.count(kinds[0]) == len(kinds)
+    return {**rest, **({"type": kinds[0]} if has_one_kind else {}), "enum": values}
+
+
+def _put_together(schema: dict[str, object]) -> dict[str, object]:
+    """The parts of an `allOf` as one schema: fields and demands of all, the first word counts."""
+    parts = schema.get("allOf")
+    if not isinstance(parts, list):
+        return schema
+    whole = {key: value for key, value in schema.items() if key != "allOf"}
+    for part in parts:
+        for key, value in part.items():
+            mine = whole.get(key)
+            if key == "properties" and isinstance(mine, dict) and isinstance(value, dict):
+                whole[key] = {**value, **mine}
+            elif key == "required" and isinstance(mine, list) and isinstance(value, list):
+                whole[key] = [*mine, *(name for name in value if name not in mine)]
+            else:
+                whole.setdefault(key, value)
+    return whole
