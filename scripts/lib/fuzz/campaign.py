@@ -18,10 +18,14 @@ from scripts.lib.fuzz.frames import GPIO_WRITE, SPOILED, Forge
 from tests.fakes.board_sim import BoardSim
 
 LAMP, TARGETS = "led", ("pump", "relay")
+# The one that rules may move, whenever they like
+RULED = "d2"
 _SESSION_FRAMES = 250
 # Of ten sessions one is also stopped and greeted anew in its middle
 _STOPPED_SHARE = 0.1
 _WRITE_SHARE = 0.01
+# As many as the window holds
+_AIMED = 7
 _CHUNK_BYTES = 1_024
 _DRAIN_LIMIT_S = 5.0
 
@@ -39,6 +43,10 @@ class Findings:
     writes_sent: int = 0
     writes_ran: int = 0
     changes: int = 0
+    # Requests about updates and rules that ran, and what rules did
+    updates_ran: int = 0
+    reflexes_ran: int = 0
+    ruled: int = 0
 
     unintended: int = 0
     faults: int = 0
@@ -60,7 +68,7 @@ def campaign(board: BoardSim, frames: int, seed: int, told: Callable[[int], None
     with Wire(str(board.port)) as wire:
         wire.greet()
         heard, dropped = wire.status()[3:5]
-        ran = _writes(board)
+        before = _runs(board)
         fuzzer = _Fuzzer(board, wire, random.Random(seed), found)  # noqa: S311 - repeatable
         while found.frames < frames and not found.silences:
             try:
@@ -73,14 +81,18 @@ def campaign(board: BoardSim, frames: int, seed: int, told: Callable[[int], None
             now_heard, now_dropped = wire.status()[3:5]
             found.accepted, found.dropped = now_heard - heard, now_dropped - dropped
             # Each session has one of its own, which switches the lamp on
-            found.writes_ran = _writes(board) - ran - found.sessions
+            ran = [now - then for now, then in zip(_runs(board), before, strict=True)]
+            found.writes_ran = ran[GPIO_WRITE] - found.sessions
+            found.updates_ran = ran[codec.METHOD_UPDATE]
+            found.reflexes_ran = ran[codec.METHOD_REFLEX]
             found.unintended += max(0, found.writes_ran - found.writes_sent)
     return found
 
 
-def _writes(board: BoardSim) -> int:
+def _runs(board: BoardSim) -> list[int]:
+    """By method, how many requests the firmware has run."""
     runs: list[int] = board.order({"get": True})["runs"]
-    return runs[GPIO_WRITE]
+    return runs
 
 
 class _Fuzzer:
@@ -89,8 +101,10 @@ class _Fuzzer:
     def __init__(self, board: BoardSim, wire: Wire, chance: random.Random, found: Findings) -> None:
         manifest = json.loads(wire.manifest())
         moving = [one["id"] for one in manifest["methods"] if one["safety"] != "read"]
-        self._pins = {pin["name"]: bytes([pin["index"]]) for pin in manifest["pins"]}
-        self._forge = Forge(chance, frozenset(moving))
+        pins = manifest["pins"]
+        self._pins = {pin["name"]: bytes([pin["index"]]) for pin in pins}
+        outputs = frozenset(pin["index"] for pin in pins if "out" in pin["can"])
+        self._forge = Forge(chance, frozenset(moving), self._pins[RULED][0], outputs)
         self._chance = chance
         self._wire = wire
         self._found = found
@@ -122,7 +136,13 @@ class _Fuzzer:
     ) -> Iterator[bytes]:
         chance, forge = self._chance, self._forge
         sequence = self._wire.sequence
-        for number in range(count):
+        # Nothing has spoiled the order yet: these run, and leave no room for others to run
+        aimed = chance.choice((0, min(_AIMED, count)))
+        for _ in range(aimed):
+            make = chance.choice((forge.update, forge.reflex))
+            yield make(sequence & 0xFF)
+            sequence += 1
+        for number in range(count - aimed):
             if chance.random() < _WRITE_SHARE:
                 value = chance.randrange(2)
                 asked.add((target, value))
@@ -166,7 +186,9 @@ class _Fuzzer:
     def _pin_events(self) -> list[dict[str, Any]]:
         events = self._tail.read()
         self._found.late += sum(event["event"] == "watchdog" for event in events)
-        return [event for event in events if event["event"] == "pin"]
+        pins = [event for event in events if event["event"] == "pin"]
+        self._found.ruled += sum(event["name"] == RULED for event in pins)
+        return [event for event in pins if event["name"] != RULED]
 
 
 class Tail:

@@ -1,4 +1,7 @@
-"""Frames to throw at a board, by the fault in their name. None but `writes` may move a pin."""
+"""Frames to throw at a board, by the fault in their name.
+
+None but `write` may move a pin, and rules only the one output that is theirs.
+"""
 
 import random
 import struct
@@ -9,14 +12,21 @@ from agent.link.frame import Encoder
 
 GPIO_WRITE = 16
 GPIO_READ = 17
-# The link's own methods that make outputs safe, clear a safe state or restart the board
-_MOVING = frozenset({GPIO_WRITE, codec.METHOD_SAFE, 4, 12, 13})
-# The kinds that end a session, stop everything, or change the speed of the line
-_ENDING = frozenset({codec.HELLO, codec.ESTOP, 9})
+# The link's own methods that make outputs safe or clear a safe state
+_MOVING = frozenset({GPIO_WRITE, codec.METHOD_SAFE, codec.METHOD_CLEAR})
+# The kinds that end a session or stop everything
+_ENDING = frozenset({codec.HELLO, codec.ESTOP})
 _KINDS = tuple(kind for kind in range(32) if kind not in _ENDING)
 _METHODS = 256
 _MOST_PAYLOAD_BYTES = 24
 _CREDIT = 255
+_RATES = (0, 9_600, 115_200, 230_400, 921_600, 2**32 - 1)
+_UPDATE_ACTIONS = 8
+_UPDATE_LENGTHS = (0, 1, 200, 40_000, 2**32 - 1)
+_REFLEX_ACTIONS = 6
+_REFLEX_PUT = 2
+_RULE_OUTPUT_AT = 2
+_OWN_OUTPUT_SHARE = 0.8
 
 
 class Forge:
@@ -24,10 +34,16 @@ class Forge:
 
     Args:
         moving: methods that may move an output when they are asked well.
+        ruled: the index of the output that rules may move; those they name beside it are none.
+        outputs: the indexes of all outputs.
     """
 
-    def __init__(self, chance: random.Random, moving: frozenset[int]) -> None:
+    def __init__(
+        self, chance: random.Random, moving: frozenset[int], ruled: int, outputs: frozenset[int]
+    ) -> None:
         self.chance = chance
+        self._ruled = ruled
+        self._no_outputs = tuple(one for one in range(256) if one not in outputs)
         self._harmless = tuple(
             one for one in range(_METHODS) if one not in moving and one not in _MOVING
         )
@@ -88,6 +104,57 @@ class Forge:
         sequence = chance.randrange(8 if self._toss() else 256)
         return self._seal(kind, sequence, chance.randrange(256), bytes(payload))
 
+    def update(self, sequence: int | None = None) -> bytes:
+        """An update in any of its actions, at any moment, as it should be or not quite."""
+        chance = self.chance
+        action = chance.randrange(_UPDATE_ACTIONS)
+        number = struct.pack("<I", chance.choice(_UPDATE_LENGTHS))
+        arguments = bytes([action]) + number + chance.randbytes(chance.choice((32, 9)))
+        return self._request(codec.METHOD_UPDATE, arguments, sequence)
+
+    def reflex(self, sequence: int | None = None) -> bytes:
+        """A rule, or what can be done with one, as it should be or not quite."""
+        chance = self.chance
+        action = _REFLEX_PUT if self._toss() else chance.randrange(_REFLEX_ACTIONS)
+        slot = chance.choice((255, chance.randrange(codec.REFLEXES_MOST), chance.randrange(256)))
+        rest = self._rule() if action == _REFLEX_PUT else chance.randbytes(chance.randrange(3))
+        return self._request(codec.METHOD_REFLEX, bytes([action, slot]) + rest, sequence)
+
+    def rate(self) -> bytes:
+        """Another rate of the line, asked for or agreed to."""
+        chance = self.chance
+        baud = chance.choice(_RATES) if self._toss() else chance.randrange(2**32)
+        payload = struct.pack(codec.BAUD_FORMAT, baud) + b"\0"
+        kind = codec.BAUD if self._toss() else codec.BAUD_ACK
+        return self._seal(kind, 0, chance.randrange(256), payload[: chance.randrange(6)])
+
+    def _rule(self) -> bytes:
+        chance = self.chance
+        conditions = [
+            (chance.randrange(8), chance.randrange(4), chance.randrange(-1, 3), chance.randrange(2))
+            for _ in range(2)
+        ]
+        numbers = (1, chance.randrange(1, 3), self._ruled, chance.randrange(2))
+        times = (chance.randrange(1, 400), chance.randrange(1, 3), chance.randrange(2))
+        flat = [field for condition in conditions for field in condition]
+        name = chance.randbytes(3)
+        rule = bytearray(struct.pack(codec.RULE_FORMAT, *numbers, *times, *flat, 3, name))
+        for _ in range(chance.choice((0, 0, 1, 3))):
+            rule[chance.randrange(len(rule))] = chance.randrange(256)
+        # Another output than its own would be one that it may move
+        is_own = chance.random() < _OWN_OUTPUT_SHARE
+        rule[_RULE_OUTPUT_AT] = self._ruled if is_own else chance.choice(self._no_outputs)
+        whole = len(rule) if self._toss() or is_own else chance.randrange(len(rule) + 1)
+        return bytes(rule[:whole])
+
+    def _request(self, method: int, arguments: bytes, sequence: int | None) -> bytes:
+        """Without a sequence one that may be expected next, early in a session."""
+        chance = self.chance
+        head = struct.pack(codec.REQUEST_FORMAT, method, chance.randrange(2**16), 1000)
+        if sequence is None:
+            sequence = chance.randrange(8 if self._toss() else 256)
+        return self._seal(codec.REQUEST, sequence, chance.randrange(256), head + arguments)
+
     def stopping(self) -> bytes:
         """What ends a session or makes everything safe."""
         chance = self.chance
@@ -114,4 +181,7 @@ SPOILED: tuple[Maker, ...] = (
     Forge.truncated,
     Forge.spliced,
     *[Forge.foreign] * 2,
+    Forge.update,
+    Forge.reflex,
+    Forge.rate,
 )

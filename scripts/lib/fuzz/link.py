@@ -47,6 +47,8 @@ def sentence(found: Findings) -> str:
         f"{found.frames:,} frames in {found.sessions:,} sessions: the board took {found.accepted:,}"
         f" and dropped {found.dropped:,} pieces, ran {found.writes_ran:,} of"
         f" {found.writes_sent:,} sound writes, {found.changes:,} pin changes by them;"
+        f" {found.updates_ran:,} requests of updates, {found.reflexes_ran:,} of rules, which moved"
+        f" their own pin {found.ruled:,} times;"
         f" unintended {found.unintended}, faults {found.faults}, silences {found.silences}"
     )
 

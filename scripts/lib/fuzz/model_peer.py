@@ -12,6 +12,8 @@ from tests.fakes.peer import hello_ack
 _WINDOW = 8
 _RESEND_S = 0.15
 _CREDIT = 64
+START_BAUD, TOP_BAUD = 115_200, 921_600
+_SILENCE_S = 1.0
 # Of all sequence numbers: those that lie before another one
 _HALF = 128
 
@@ -21,23 +23,32 @@ class ModelPeer:
 
     def __init__(self) -> None:
         self.ran: list[int] = []
-        self.out: list[bytes] = []
+        # With the rate at which each was sent
+        self.out: list[tuple[bytes, int]] = []
+        self.baud = START_BAUD
+        self._heard_at_s = 0.0
         self._decoder = Decoder()
-        self._expected = 0
+        self.expected = 0
         self._base = 0
         self._answers: list[bytes] = []
         self._resend_at_s = 0.0
 
     def receive(self, data: bytes, now_s: float) -> None:
         for frame in self._decoder.feed(data):
+            self._heard_at_s = now_s
             if frame.kind == codec.HELLO:
                 self._greet(frame.payload)
             elif frame.kind == codec.PING:
                 self._send(codec.PONG, frame.payload + bytes(4))
+            elif frame.kind == codec.BAUD:
+                self._send(codec.BAUD_ACK, frame.payload)
+                (self.baud,) = struct.unpack(codec.BAUD_FORMAT, frame.payload)
             else:
                 self._on_session_frame(frame, now_s)
 
     def tick(self, now_s: float) -> None:
+        if now_s >= self._heard_at_s + _SILENCE_S:
+            self.baud = START_BAUD
         if self._answers and now_s >= self._resend_at_s:
             self._send_answers(now_s, 0)
 
@@ -57,11 +68,11 @@ class ModelPeer:
             self._take(frame, now_s)
 
     def _take(self, frame: Frame, now_s: float) -> None:
-        behind = (self._expected - frame.sequence) % 256
+        behind = (self.expected - frame.sequence) % 256
         if behind:
             self._send(codec.ACK if behind < _HALF else codec.NAK)
         elif len(self._answers) < _WINDOW:
-            self._expected = (self._expected + 1) % 256
+            self.expected = (self.expected + 1) % 256
             _, request_id, _ = struct.unpack_from(codec.REQUEST_FORMAT, frame.payload)
             self.ran.append(request_id)
             self._answers.append(struct.pack(codec.ANSWER_FORMAT, request_id, 0) + b"done")
@@ -73,5 +84,5 @@ class ModelPeer:
             self._send(codec.ANSWER, self._answers[number], (self._base + number) % 256)
 
     def _send(self, kind: int, payload: bytes = b"", sequence: int = 0) -> None:
-        frame = Frame(kind, sequence, self._expected, _CREDIT, payload)
-        self.out.append(encode(frame, self._decoder.nonce))
+        frame = Frame(kind, sequence, self.expected, _CREDIT, payload)
+        self.out.append((encode(frame, self._decoder.nonce), self.baud))
