@@ -1,14 +1,16 @@
 """What every backend of long-term memory does, whatever keeps its memories.
 
-`EVERY_BACKEND` holds for one that keeps nothing too; `KEEPING` for those that remember.
+`EVERY_BACKEND` holds for one that keeps nothing too, `APPENDING` for those that remember, and
+`KEEPING` for those that can also forget.
 """
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from agent.errors import MemoryUnavailable
-from agent.memory.base import CONVERSATION, CORE, DAILY, Memory, Scope
+from agent.memory.base import CONVERSATION, CORE, DAILY, Memory, MemoryEntry, Scope
 from agent.messages import Provenance
 
 MEI = Scope("mei")
@@ -135,9 +137,80 @@ async def keeps_people_apart(memory: Memory) -> None:
     assert found is not None
     assert found.content == "tom likes black tea"
     assert await memory.recall("likes tea", 5, EVERYBODY) == []
+    assert await memory.count(MEI) == await memory.count(TOM) == 1
+
+
+async def forgets_only_ones_own(memory: Memory) -> None:
+    await memory.store("secret", "mei likes green tea", scope=MEI)
+    await memory.store("secret", "tom likes black tea", scope=TOM)
     assert await memory.forget("secret", TOM)
     assert await memory.count(MEI) == 1
     assert await memory.count(TOM) == 0
+
+
+async def keeps_groups_and_devices_apart(memory: Memory) -> None:
+    family, club = Scope(group="family"), Scope(group="club")
+    await memory.store("meeting", "the family meets on sunday", scope=family)
+    await memory.store("meeting", "the chess club meets on friday", scope=club)
+    await memory.store("pin", "the pump hangs on PB0", scope=Scope(device="barn"))
+    at_table = Scope("mei", group="family", device="barn")
+    assert {entry.key for entry in await memory.list(at_table)} == {"meeting", "pin"}
+    found = await memory.get("meeting", at_table)
+    assert found is not None
+    assert found.content == "the family meets on sunday"
+    assert await memory.recall("meets", 5, MEI) == []
+    assert await memory.count(club) == 1
+
+
+async def gives_and_takes_everything_with_every_field(memory: Memory) -> None:
+    shown = await memory.store("new", "the shown one", scope=MEI)
+    scope = Scope("mei", "telegram", "family", "barn")
+    odd = "two\n\n  lines\n- **x**: y\n```\n<!-- barnacle {} -->\n\t\x00 end  \n"
+    brought = MemoryEntry(
+        shown.memory_id + 40,
+        "old * key\n",
+        odd,
+        "a category",
+        Provenance.SENSOR,
+        scope,
+        1.25,
+        1_700_000_000.5,
+        importance=0.75,
+        pinned=True,
+        superseded_by=shown.memory_id,
+        source="https://example.org/?a=1&b=-->",
+    )
+    assert await memory.restore(brought) == brought
+    assert [entry async for entry in memory.entries()] == [shown, brought]
+    # The same again changes nothing
+    assert await memory.restore(brought) == brought
+    assert await memory.list(replace(scope, session=None)) == [shown]
+    revived = replace(brought, superseded_by=None)
+    assert await memory.restore(revived) == revived
+    assert await memory.get(brought.key, scope) == revived
+
+
+async def gives_a_number_of_its_own_where_one_is_taken(memory: Memory) -> None:
+    here = await memory.store("a", "one", scope=MEI)
+    put = await memory.restore(replace(here, key="b", content="two"))
+    assert put.memory_id != here.memory_id
+    assert replace(put, memory_id=0) == replace(here, memory_id=0, key="b", content="two")
+    assert await memory.get("a", MEI) == here
+
+
+async def counts_what_it_keeps(memory: Memory) -> None:
+    kept = await memory.store("a", "one", category=DAILY, scope=MEI, provenance=Provenance.OWNER)
+    await memory.restore(
+        replace(kept, memory_id=kept.memory_id + 1, key="b", superseded_by=kept.memory_id)
+    )
+    await memory.restore(
+        replace(kept, memory_id=kept.memory_id + 2, key="c", pinned=True, category=CORE)
+    )
+    stats = await memory.stats()
+    assert (stats.backend, stats.count, stats.superseded, stats.pinned) == (memory.name, 2, 1, 1)
+    assert stats.categories == {DAILY: 1, CORE: 1}
+    assert stats.provenances == {Provenance.OWNER: 2}
+    assert stats.size_bytes > 0
 
 
 async def shares_what_belongs_to_everybody(memory: Memory) -> None:
@@ -209,7 +282,7 @@ async def says_that_it_is_closed(memory: Memory) -> None:
 
 
 EVERY_BACKEND = (starts_empty, knows_nothing_of_a_key_that_was_never_stored, takes_any_text)
-KEEPING = (
+APPENDING = (
     *EVERY_BACKEND,
     returns_what_was_stored,
     trusts_least_what_comes_without_a_source,
@@ -220,10 +293,14 @@ KEEPING = (
     lists_the_newest_when_nothing_is_asked,
     keeps_people_apart,
     shares_what_belongs_to_everybody,
+    keeps_groups_and_devices_apart,
     narrows_a_list_by_session_and_category,
-    forgets_for_good,
+    gives_and_takes_everything_with_every_field,
+    gives_a_number_of_its_own_where_one_is_taken,
+    counts_what_it_keeps,
     finds_words_of_scripts_without_spaces,
     takes_many_calls_at_once,
     refuses_a_content_beyond_any_memory,
     says_that_it_is_closed,
 )
+KEEPING = (*APPENDING, forgets_for_good, forgets_only_ones_own)

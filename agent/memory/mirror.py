@@ -1,0 +1,209 @@
+"""Memories that are kept in files for people to read, and found as those of `brain.db` are.
+
+All of them are in a database in RAM too, which decides what a store, a recall and a supersession
+mean; what it changes is written by the keeper before the caller hears of it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from agent.clock import Clock
+from agent.embeddings.base import Embedder
+from agent.errors import BarnacleError, MemoryUnavailable
+from agent.memory.base import (
+    CORE,
+    MAX_CONTENT_CHARS,
+    MAX_KEY_CHARS,
+    MAX_SOURCE_CHARS,
+    MemoryEntry,
+    MemoryStats,
+    Scope,
+)
+from agent.memory.brain import IN_RAM
+from agent.memory.sqlite import SqliteMemory
+from agent.memory.transfer import carry
+from agent.messages import Provenance
+
+R = TypeVar("R")
+
+# Writing a file takes milliseconds; a card that is dying takes longer
+WRITE_TIMEOUT_S = 10.0
+# SQLite's largest number
+_MAX_ID = 2**63 - 1
+_EVERYBODY = Scope()
+
+_Entries = list[MemoryEntry]
+
+
+class Keeper(Protocol):
+    """Where the memories really are; its methods block and are called one at a time.
+
+    They raise OSError or a BarnacleError; then nothing was changed.
+    """
+
+    def stamp(self) -> object:
+        """Equal to an earlier one as long as nothing else has written there."""
+
+    def load(self) -> Sequence[MemoryEntry]: ...
+
+    def keep(self, changed: Sequence[MemoryEntry], gone: Sequence[MemoryEntry]) -> None:
+        """Make the changes durable; `changed` holds new memories too."""
+
+    def survey(self) -> tuple[int, dict[str, str]]:
+        """The bytes of the files, and what a person may want to know as names and sentences."""
+
+
+class MirroredMemory:
+    """Every method of a memory, over a keeper."""
+
+    name = "mirrored"
+
+    def __init__(self, keeper: Keeper, embedder: Embedder, clock: Clock) -> None:
+        self._keeper = keeper
+        self._embedder = embedder
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        # One thread: a write whose caller has gone is over before the next one begins
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memories")
+        self._index = SqliteMemory(IN_RAM, embedder, clock)
+        # What the keeper has, by id, and its stamp then; None until it was asked
+        self._kept: tuple[dict[int, MemoryEntry], object] | None = None
+        self._closed = False
+
+    async def store(
+        self,
+        key: str,
+        content: str,
+        *,
+        category: str = CORE,
+        scope: Scope = _EVERYBODY,
+        provenance: Provenance = Provenance.WEB,
+        source: str = "",
+    ) -> MemoryEntry:
+        return await self._changing(
+            lambda index: index.store(
+                key, content, category=category, scope=scope, provenance=provenance, source=source
+            )
+        )
+
+    async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
+        return await (await self._current()).recall(query, limit, scope)
+
+    async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
+        return await (await self._current()).get(key, scope)
+
+    async def list(self, scope: Scope, category: str | None = None, limit: int = 100) -> _Entries:
+        return await (await self._current()).list(scope, category, limit)
+
+    async def forget(self, key: str, scope: Scope) -> bool:
+        return await self._changing(lambda index: index.forget(key, scope))
+
+    async def count(self, scope: Scope | None = None) -> int:
+        return await (await self._current()).count(scope)
+
+    async def entries(self) -> AsyncIterator[MemoryEntry]:
+        async for entry in (await self._current()).entries():
+            yield entry
+
+    async def restore(self, entry: MemoryEntry) -> MemoryEntry:
+        return await self._changing(lambda index: index.restore(entry))
+
+    async def stats(self) -> MemoryStats:
+        stats = await (await self._current()).stats()
+        size_bytes, details = await self._in_thread(self._keeper.survey)
+        return replace(stats, backend=self.name, size_bytes=size_bytes, details=details)
+
+    async def health_check(self) -> bool:
+        try:
+            await self.count()
+        except MemoryUnavailable:
+            return False
+        return True
+
+    async def aclose(self) -> None:
+        async with self._turn:
+            self._closed = True
+            await self._index.aclose()
+            self._thread.shutdown(wait=False)
+
+    async def _current(self) -> SqliteMemory:
+        async with self._turn:
+            await self._loaded()
+            return self._index
+
+    async def _loaded(self) -> dict[int, MemoryEntry]:
+        """What is kept; the index holds the same."""
+        if self._closed:
+            raise MemoryUnavailable("the memory is closed")
+        stamp = await self._in_thread(self._keeper.stamp)
+        if self._kept is not None and self._kept[1] == stamp:
+            return self._kept[0]
+        read = await self._in_thread(self._keeper.load)
+        old, self._index = self._index, SqliteMemory(IN_RAM, self._embedder, self._clock)
+        await old.aclose()
+        await carry(_each(read), self._index)
+        self._kept = await self._indexed(), stamp
+        return self._kept[0]
+
+    async def _changing(self, work: Callable[[SqliteMemory], Awaitable[R]]) -> R:
+        """Change the index, then what is kept; both or neither."""
+        async with self._turn:
+            kept = await self._loaded()
+            # Whatever happens now, the index is made anew from what is kept unless all went well
+            self._kept = None
+            result = await work(self._index)
+            now = await self._indexed()
+            changed = [entry for entry in now.values() if kept.get(entry.memory_id) != entry]
+            gone = [entry for memory_id, entry in kept.items() if memory_id not in now]
+            if changed or gone:
+                await self._in_thread(lambda: self._keeper.keep(changed, gone))
+            self._kept = now, await self._in_thread(self._keeper.stamp)
+            return result
+
+    async def _indexed(self) -> dict[int, MemoryEntry]:
+        return {entry.memory_id: entry async for entry in self._index.entries()}
+
+    async def _in_thread(self, work: Callable[[], R]) -> R:
+        try:
+            async with asyncio.timeout(WRITE_TIMEOUT_S):
+                return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        except MemoryUnavailable:
+            raise
+        except TimeoutError as err:
+            raise MemoryUnavailable(f"the files took longer than {WRITE_TIMEOUT_S} s") from err
+        except (BarnacleError, OSError) as err:
+            raise MemoryUnavailable(f"the memories cannot be used: {err}") from err
+
+
+async def _each(read: Sequence[MemoryEntry]) -> AsyncIterator[MemoryEntry]:
+    for entry in read:
+        yield _tamed(entry)
+
+
+def _tamed(entry: MemoryEntry) -> MemoryEntry:
+    """As a database can hold it: somebody may have edited the files."""
+    scope = entry.scope
+    return replace(
+        entry,
+        memory_id=entry.memory_id if 0 < entry.memory_id <= _MAX_ID else 0,
+        superseded_by=entry.superseded_by
+        if entry.superseded_by is not None and 0 < entry.superseded_by <= _MAX_ID
+        else None,
+        key=_clean(entry.key)[:MAX_KEY_CHARS],
+        content=_clean(entry.content)[:MAX_CONTENT_CHARS],
+        category=_clean(entry.category),
+        source=_clean(entry.source)[:MAX_SOURCE_CHARS],
+        scope=Scope(
+            *(
+                None if name is None else _clean(name)
+                for name in (scope.person, scope.session, scope.group, scope.device)
+            )
+        ),
+    )
+
+
+def _clean(text: str) -> str:
+    return text.encode(errors="replace").decode()
