@@ -165,7 +165,8 @@ class Curated(Protocol):
     async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
         """Hide the old memory behind the new one of the same owner; whether it is hidden now.
 
-        Pinned memories, and those that somebody more trusted said, are not hidden.
+        Pinned memories, those that somebody more trusted said and those about something else
+        are not hidden.
         """
 
     async def revive(self, key: str, scope: Scope) -> bool:
@@ -176,3 +177,29 @@ class Curated(Protocol):
 
     async def rebuild(self) -> int:
         """Make anew what can be made from the memories (word index, vectors); how many they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a store may keep; older conversations and more memories than that go."""
+
+    conversation_days: int = 30
+    max_memories: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """What upkeep did: conversations pruned, duplicates hidden, memories evicted."""
+
+    pruned: int = 0
+    merged: int = 0
+    evicted: int = 0
+    is_sound: bool = True
+
+
+@runtime_checkable
+class Upkept(Protocol):
+    """A store that has to be looked after; found by `isinstance`."""
+
+    async def tidy(self, limits: Limits) -> Tidied:
+        """Prune, merge, evict and look whether everything is whole. Pinned memories stay."""

@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from agent.memory.base import MemoryEntry, Scope
-from agent.memory.keys import searched_text
+from agent.memory.keys import key_of, searched_text
 from agent.memory.record import COLUMNS, PLACES, entry_of, row_of
 from agent.memory.text import tokens
 from agent.messages import Provenance
 
 # Entries that are read at a time when all of them are
 PAGE_ROWS = 500
+_LAST_ID = 2**63 - 1
 _SEEN = "owner IN (SELECT value FROM json_each(:owners))"
 
 
@@ -82,8 +83,9 @@ def restore(db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
         row["id"] = None
     row["superseded_by"] = None
     replaced = held(db, entry.scope.owner, entry.key)
-    hidden = [] if replaced is None else _hidden_by(db, replaced.memory_id)
-    forget(db, entry.key, entry.scope)
+    hidden = {} if replaced is None else _hidden_by(db, replaced.memory_id)
+    if replaced is not None:
+        delete(db, replaced.memory_id)
     (memory_id,) = db.execute(
         f"INSERT INTO memories ({COLUMNS}) VALUES ({PLACES}) RETURNING id",  # noqa: S608 - constants
         row,
@@ -165,16 +167,27 @@ def page(db: sqlite3.Connection, after_id: int) -> list[MemoryEntry]:
 
 
 def forget(db: sqlite3.Connection, key: str, scope: Scope) -> Forgotten | None:
-    """Delete the owner's memory of that key; None when there was none."""
+    """Delete the owner's memory of that key and its duplicates; None when there was none."""
     row = db.execute(
-        "SELECT id FROM memories WHERE owner = ? AND key = ?", [scope.owner, key]
+        "SELECT id, content FROM memories WHERE owner = ? AND key = ?", [scope.owner, key]
     ).fetchone()
     if row is None:
         return None
-    revived = db.execute("UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", row)
-    db.execute("DELETE FROM memories WHERE id = ?", row)
-    _unindex(db, row[0])
-    return Forgotten(row[0], revived.rowcount)
+    memory_id, content = row
+    for other, same in _hidden_by(db, memory_id).items():
+        if key_of(same) == key_of(content):
+            delete(db, other)
+    revived = db.execute(
+        "UPDATE memories SET superseded_by = NULL WHERE superseded_by = ?", [memory_id]
+    )
+    delete(db, memory_id)
+    return Forgotten(memory_id, revived.rowcount)
+
+
+def delete(db: sqlite3.Connection, memory_id: int) -> None:
+    """What it had hidden is seen again."""
+    db.execute("DELETE FROM memories WHERE id = ?", [memory_id])
+    _unindex(db, memory_id)
 
 
 def count(db: sqlite3.Connection, scope: Scope | None) -> int:
@@ -229,9 +242,22 @@ def readable(db: sqlite3.Connection) -> list[MemoryEntry]:
     return saved
 
 
-def _hidden_by(db: sqlite3.Connection, memory_id: int) -> list[int]:
-    found = db.execute("SELECT id FROM memories WHERE superseded_by = ?", [memory_id])
-    return [row[0] for row in found]
+def rebuild(db: sqlite3.Connection, after_id: int) -> list[int]:
+    """Make the words of the next memories anew and drop their vectors; their ids."""
+    entries = page(db, after_id)
+    last_id = entries[-1].memory_id if entries else _LAST_ID
+    db.execute("DELETE FROM memory_words WHERE rowid > ? AND rowid <= ?", [after_id, last_id])
+    db.execute(
+        "DELETE FROM memory_vectors WHERE memory_id > ? AND memory_id <= ?", [after_id, last_id]
+    )
+    for entry in entries:
+        _index(db, entry.memory_id, entry.key, entry.content)
+    return [entry.memory_id for entry in entries]
+
+
+def _hidden_by(db: sqlite3.Connection, memory_id: int) -> dict[int, str]:
+    found = db.execute("SELECT id, content FROM memories WHERE superseded_by = ?", [memory_id])
+    return dict(found.fetchall())
 
 
 def _reindexed(db: sqlite3.Connection, memory_id: int) -> MemoryEntry:
