@@ -103,6 +103,11 @@ class Paths:
         is_first = board.name == BoardSettings().name
         return self.manifests if is_first else self.manifests / "boards" / board.name
 
+    def watches(self, board: BoardSettings) -> Path:
+        """What a chat wants watched of that board."""
+        is_first = board.name == BoardSettings().name
+        return self.state_dir / ("watches.json" if is_first else f"watches-{board.name}.json")
+
     @property
     def history_file(self) -> Path:
         return self.state_dir / "history"

@@ -55,6 +55,21 @@ class Delivery:
             _log.error("answer %d is not marked as sent: %s", message.outbox_id, err)
         return True
 
+    async def announce(self, channel: str, recipient: str, text: str) -> Outbound | None:
+        """Commit what nobody has asked for, to be sent now or when the channel is there again.
+
+        None when it could not be kept: then there was one try to send it.
+        """
+        try:
+            return await self._journal.transact(
+                lambda db: outbox.announce(db, channel, recipient, text)
+            )
+        except StorageFull as err:
+            _log.error("not kept: %s (%s)", text, err)
+            if channel in self._channels:
+                await self.send_unrecorded(Outbound(0, channel, recipient, text, ""))
+            return None
+
     async def send_unrecorded(self, message: Outbound) -> bool:
         """One try, for what cannot be kept because the storage is full."""
         return await self._try(self._channels[message.channel], message)
@@ -63,10 +78,14 @@ class Delivery:
         """Make it a dead letter: it stays readable and holds up nobody."""
         await self._journal.transact(lambda db: outbox.mark_dead(db, message.outbox_id))
 
+    def reaches(self, message: Outbound) -> bool:
+        """Whether its channel is here."""
+        return message.channel in self._channels
+
     async def left_over(self) -> list[Outbound]:
         """What an earlier run committed and did not send, for channels that are here."""
         messages = await self._journal.transact(outbox.undelivered)
-        return [message for message in messages if message.channel in self._channels]
+        return [message for message in messages if self.reaches(message)]
 
     async def _try(self, channel: Channel, message: Outbound) -> bool:
         try:

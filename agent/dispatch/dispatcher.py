@@ -86,12 +86,15 @@ class Dispatcher:
                 self._queue(accepted, tasks)
 
     async def abandon(self, channel: str) -> int:
-        """Close what is open on a channel whose people are gone; how many messages that were."""
+        """Close what is open on a channel whose people are gone; how many messages that were.
+
+        What they were to be told unasked stays, for whoever comes.
+        """
         left = await self._journal.transact(
             lambda db: inbox.close_all(db, channel, InboxState.ABANDONED)
         )
         for message in await self._delivery.left_over():
-            if message.channel == channel:
+            if message.channel == channel and message.in_reply_to:
                 await self._delivery.give_up(message)
         return left
 

@@ -36,7 +36,7 @@ class OutboxState(enum.Enum):
     DEAD = "dead"
 
 
-_MIGRATIONS = (
+MIGRATIONS = (
     """
     CREATE TABLE inbox (
         id INTEGER PRIMARY KEY,
@@ -74,9 +74,28 @@ _MIGRATIONS = (
     );
     CREATE INDEX turns_of ON turns (conversation, id)
     """,
+    # What nobody has asked for answers no message
+    """
+    DROP INDEX outbox_open;
+    ALTER TABLE outbox RENAME TO outbox_before;
+    CREATE TABLE outbox (
+        id INTEGER PRIMARY KEY,
+        inbox_id INTEGER UNIQUE REFERENCES inbox (id),
+        channel TEXT NOT NULL,
+        recipient TEXT NOT NULL,
+        thread TEXT,
+        in_reply_to TEXT NOT NULL,
+        text TEXT NOT NULL,
+        state TEXT NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0
+    );
+    INSERT INTO outbox SELECT * FROM outbox_before;
+    DROP TABLE outbox_before;
+    CREATE INDEX outbox_open ON outbox (state) WHERE state = 'pending'
+    """,
 )
 
 
 def open_journal(path: Path) -> DatabaseWorker:
     """The journal at `path`, made on first use."""
-    return DatabaseWorker(path, _MIGRATIONS)
+    return DatabaseWorker(path, MIGRATIONS)

@@ -1,4 +1,4 @@
-"""Answers to people: kept until the platform has them.
+"""Answers to people, and what they are told unasked: kept until the platform has them.
 
 Functions take a connection inside a transaction, so that a caller can combine them.
 """
@@ -8,6 +8,9 @@ import sqlite3
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import OutboxState
 from agent.messages import Outbound
+
+# What waits for somebody who is away: as much as a person reads on coming back
+MAX_ANNOUNCEMENTS_KEPT = 50
 
 
 def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbound:
@@ -34,6 +37,21 @@ def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbou
         in_reply_to=inbound.message_id,
         thread=inbound.thread,
     )
+
+
+def announce(connection: sqlite3.Connection, channel: str, recipient: str, text: str) -> Outbound:
+    """Something that nobody has asked for; of those that wait too long the oldest are given up."""
+    cursor = connection.execute(
+        "INSERT INTO outbox (channel, recipient, in_reply_to, text, state) VALUES (?, ?, '', ?, ?)",
+        (channel, recipient, text, OutboxState.PENDING.value),
+    )
+    connection.execute(
+        "UPDATE outbox SET state = ? WHERE id IN (SELECT id FROM outbox WHERE state = 'pending'"
+        " AND inbox_id IS NULL AND channel = ? AND recipient = ? ORDER BY id DESC LIMIT -1"
+        " OFFSET ?)",
+        (OutboxState.DEAD.value, channel, recipient, MAX_ANNOUNCEMENTS_KEPT),
+    )
+    return Outbound(cursor.lastrowid or 0, channel, recipient, text, "")
 
 
 def mark_sent(connection: sqlite3.Connection, outbox_id: int) -> None:

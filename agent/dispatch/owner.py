@@ -1,15 +1,22 @@
-"""Speaking to the owner first, and beginning a turn that nobody has asked for."""
+"""Speaking to the owner first, and beginning a turn that nobody has asked for.
+
+What is told is kept until the owner has it: over restarts, and while no channel leads to them.
+"""
 
 import logging
+import time
 import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 from agent.clock import Clock
-from agent.messages import Inbound, Outbound, Provenance
+from agent.messages import Inbound, Provenance
 
 _log = logging.getLogger(__name__)
+
+# Takes a text for the owner; returns when it is kept
+Tell = Callable[[str], Awaitable[None]]
 
 
 class Owner(Protocol):
@@ -26,7 +33,7 @@ class ChannelOwner:
     """The owner on one channel.
 
     Args:
-        send: one try to hand over a message.
+        announce: keeps a text for the owner and sends it.
         deliver: takes a message as if it had come from the channel.
     """
 
@@ -34,11 +41,11 @@ class ChannelOwner:
     person: str
     target: str
     clock: Clock
-    send: Callable[[Outbound], Awaitable[bool]]
+    announce: Tell
     deliver: Callable[[Inbound], Awaitable[None]]
 
     async def tell(self, text: str) -> None:
-        await self.send(Outbound(0, self.channel, self.target, text, ""))
+        await self.announce(text)
 
     async def begin(self, subject: str, text: str) -> None:
         await self.deliver(
@@ -56,11 +63,17 @@ class ChannelOwner:
         )
 
 
-class UnreachableOwner:
-    """No channel leads to the owner; what was to be said stands in the log."""
+@dataclass(frozen=True, slots=True)
+class AbsentOwner:
+    """The owner while no channel leads to them: told when one does, with the time it happened."""
+
+    clock: Clock
+    announce: Tell
 
     async def tell(self, text: str) -> None:
-        _log.warning("nobody to tell: %s", text)
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.clock.wall_s()))
+        await self.announce(f"{at}: {text}")
+        _log.warning("kept for the owner: %s", text)
 
     async def begin(self, subject: str, text: str) -> None:
-        _log.warning("nobody to answer to, so nothing was done about %s: %s", subject, text)
+        await self.tell(f"{subject}: nobody was here, so I did not do this: {text}")

@@ -6,11 +6,12 @@ on a wire; it answers one question, the one that has waited longest.
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from agent.clock import Clock
-from agent.link.events import BoardEvent, EventSource, Watch
+from agent.link.events import BoardEvent, EventSource, Subscription, Watch
 from agent.messages import Effect
 
 # Contacts have settled by then
@@ -58,16 +59,23 @@ class _Waiting:
 
 
 class Button:
-    """A button on a board; `run` has to be at work."""
+    """The button, on as many boards as have one; `run` has to be at work.
 
-    def __init__(self, board: EventSource, pin: str, clock: Clock) -> None:
+    Args:
+        places: each board with the pin of its button.
+    """
+
+    def __init__(self, places: Sequence[tuple[EventSource, str]], clock: Clock) -> None:
         self._clock = clock
-        self._events = board.subscribe(Watch(pin, least_interval_ms=BOUNCE_MS))
+        self._listened = [
+            board.subscribe(Watch(pin, least_interval_ms=BOUNCE_MS)) for board, pin in places
+        ]
         self._waiting: deque[_Waiting] = deque()
 
     @property
     def trouble(self) -> str:
-        return self._events.trouble
+        troubles = [events.trouble for events in self._listened]
+        return next(iter(troubles), NoButton.trouble) if all(troubles) else ""
 
     async def pressed(self) -> None:
         answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -81,11 +89,16 @@ class Button:
 
     async def run(self) -> None:
         """Until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for events in self._listened:
+                group.create_task(self._listen(events))
+
+    async def _listen(self, events: Subscription) -> None:
         down: BoardEvent | None = None
         while True:
             try:
                 async with asyncio.timeout(HELD_S if down else None):
-                    event = await anext(self._events)
+                    event = await anext(events)
             except TimeoutError:
                 self._answer(down)
                 down = None

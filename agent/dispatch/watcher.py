@@ -18,7 +18,7 @@ from agent.dispatch.owner import Owner
 from agent.errors import BadArguments, BarnacleError
 from agent.link.events import BoardEvent, EventSource, Subscription
 from agent.link.readings import UnknownName, find_reading
-from agent.link.settings import WatchSettings
+from agent.link.settings import BoardSettings, WatchSettings
 from agent.storage.documents import open_documents
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 
 # A board takes 16 subscriptions; the approval button and others need theirs
 MAX_WATCHES = 12
+# The board that is meant when nobody names one
+PLAIN_BOARD = BoardSettings().name
 
 
 class Watcher:
@@ -38,11 +40,19 @@ class Watcher:
 
     Args:
         own: the watches of the configuration, by name.
+        name: of the board.
     """
 
     def __init__(
-        self, board: EventSource, own: Mapping[str, WatchSettings], path: Path, clock: Clock
+        self,
+        board: EventSource,
+        own: Mapping[str, WatchSettings],
+        path: Path,
+        clock: Clock,
+        name: str = PLAIN_BOARD,
     ) -> None:
+        self.prefix = "" if name == PLAIN_BOARD else f"{name}_"
+        self._board_name = name
         self._board = board
         self._path = path
         self._clock = clock
@@ -94,7 +104,8 @@ class Watcher:
         """See `agent.tools.watch.Watches`."""
         await self._loaded.wait()
         if name in self._own:
-            raise BadArguments(f"{name} stands in the configuration, as [board.watch.{name}]")
+            place = f"{'boards.' if self.prefix else ''}{self._board_name}.watch.{name}"
+            raise BadArguments(f"{name} stands in the configuration, as [{place}]")
         if name not in self._alarms:
             return False
         self._end(name)
@@ -132,7 +143,7 @@ class Watcher:
         was_beyond = alarm.is_beyond
         is_told = alarm.takes(event, self._clock.wall_s())
         if is_told and alarm.wanted.ask:
-            await owner.begin(alarm.name, alarm.instruction(event))
+            await owner.begin(f"{self.prefix}{alarm.name}", alarm.instruction(event))
         elif is_told:
             await owner.tell(alarm.sentence(event))
         if is_told or alarm.is_beyond != was_beyond:

@@ -36,6 +36,10 @@ class Watches(Protocol):
             BadArguments: it stands in the configuration.
         """
 
+    @property
+    def prefix(self) -> str:
+        """What the names of the tools begin with, where there are several boards."""
+
     def listed(self) -> Sequence[Mapping[str, object]]:
         """Each with its name, what it waits for, and why the board does not tell, if so."""
 
@@ -69,7 +73,6 @@ class WatchNameArguments(Arguments, frozen=True):
 class WatchAddTool(Tool[WatchAddArguments]):
     """Tell the owner, or begin a turn, when a reading of the board passes a limit or changes."""
 
-    name = "watch_add"
     description = (
         "Watch a reading of the board from now on: tell the owner, or do something, when it goes "
         "above or below a limit or becomes on or off. Without a limit every change counts."
@@ -78,6 +81,7 @@ class WatchAddTool(Tool[WatchAddArguments]):
     arguments_type = WatchAddArguments
 
     def __init__(self, watches: Watches) -> None:
+        self.name = f"{watches.prefix}watch_add"
         self._watches = watches
 
     async def execute(self, arguments: WatchAddArguments, context: ToolContext) -> ToolResult:
@@ -93,12 +97,12 @@ class WatchAddTool(Tool[WatchAddArguments]):
 class WatchListTool(Tool[NoArguments]):
     """What is watched."""
 
-    name = "watch_list"
     description = "What is being watched for the owner, and what keeps it from being watched."
     effect = Effect.READ
     arguments_type = NoArguments
 
     def __init__(self, watches: Watches) -> None:
+        self.name = f"{watches.prefix}watch_list"
         self._watches = watches
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
@@ -108,12 +112,12 @@ class WatchListTool(Tool[NoArguments]):
 class WatchRemoveTool(Tool[WatchNameArguments]):
     """Watch something no more."""
 
-    name = "watch_remove"
     description = "Stop a watch by its name."
     effect = Effect.WRITE
     arguments_type = WatchNameArguments
 
     def __init__(self, watches: Watches) -> None:
+        self.name = f"{watches.prefix}watch_remove"
         self._watches = watches
 
     async def execute(self, arguments: WatchNameArguments, context: ToolContext) -> ToolResult:

@@ -286,6 +286,37 @@ async def test_what_a_closed_terminal_left_is_abandoned(tmp_path: Path) -> None:
     assert channel.sent == []
 
 
+async def test_what_nobody_asked_for_outlives_a_closed_terminal_and_reaches_the_next(
+    tmp_path: Path,
+) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        away = Delivery(agent.journal, {}, SteppedClock())
+        kept = await away.announce("fake", "me", "dry")
+        assert kept is not None
+        assert not away.reaches(kept)
+        await agent.dispatcher.abandon("fake")
+        await agent.dispatcher.resume(agent.tasks)
+        assert await channel.wait_for(1) == ["dry"]
+
+
+async def test_what_cannot_be_kept_is_sent_once_if_anybody_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise StorageFull("no room")
+
+    monkeypatch.setattr(outbox, "announce", full)
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        here = Delivery(agent.journal, {channel.name: channel}, SteppedClock())
+        assert await here.announce("fake", "me", "dry") is None
+        assert await channel.wait_for(1) == ["dry"]
+        away = Delivery(agent.journal, {}, SteppedClock())
+        assert await away.announce("fake", "me", "wet") is None
+    assert [one.text for one in channel.sent] == ["dry"]
+
+
 @pytest.mark.parametrize("kept", [True, False])
 async def test_a_stopped_turn_leaves_no_half_history(tmp_path: Path, kept: bool) -> None:  # noqa: FBT001 - a parameter of the test
     channel, provider = FakeChannel(), StalledProvider()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from agent.dispatch import inbox, outbox, session
-from agent.dispatch.journal import InboxState, open_journal
+from agent.dispatch.journal import MIGRATIONS, InboxState, open_journal
+from agent.dispatch.outbox import MAX_ANNOUNCEMENTS_KEPT
 from agent.messages import ChatMessage, Provenance, ToolCall
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.channel import message
@@ -64,6 +65,33 @@ async def test_an_answer_waits_until_it_is_sent(journal: DatabaseWorker) -> None
     assert await journal.transact(outbox.undelivered) == [answer]
     await journal.transact(lambda db: outbox.mark_sent(db, answer.outbox_id))
     assert await journal.transact(outbox.undelivered) == []
+
+
+async def test_what_nobody_asked_for_waits_as_well_and_the_oldest_are_given_up(
+    journal: DatabaseWorker,
+) -> None:
+    await journal.transact(lambda db: outbox.announce(db, "terminal", "somebody else", "hi"))
+    for number in range(MAX_ANNOUNCEMENTS_KEPT + 2):
+        text = f"dry {number}"
+        await journal.transact(lambda db, text=text: outbox.announce(db, "terminal", "local", text))
+    waiting = await journal.transact(outbox.undelivered)
+    assert [one.text for one in waiting][:2] == ["hi", "dry 2"]
+    assert len(waiting) == 1 + MAX_ANNOUNCEMENTS_KEPT
+    assert all(one.in_reply_to == "" for one in waiting)
+    await journal.transact(lambda db: outbox.mark_sent(db, waiting[0].outbox_id))
+    assert len(await journal.transact(outbox.undelivered)) == MAX_ANNOUNCEMENTS_KEPT
+
+
+async def test_an_older_journal_keeps_its_answers(tmp_path: Path) -> None:
+    older = DatabaseWorker(tmp_path / "agent.db", MIGRATIONS[:1])
+    accepted = await older.transact(lambda db: inbox.accept(db, message("hi")))
+    assert accepted is not None
+    answer = await older.transact(lambda db: outbox.add(db, accepted, "hello"))
+    await older.aclose()
+    newer = open_journal(tmp_path / "agent.db")
+    assert await newer.transact(outbox.undelivered) == [answer]
+    await newer.transact(lambda db: outbox.announce(db, "terminal", "local", "dry"))
+    await newer.aclose()
 
 
 async def test_history_comes_back_in_order_with_its_tool_calls(journal: DatabaseWorker) -> None:

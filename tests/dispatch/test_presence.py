@@ -13,7 +13,7 @@ LONG_S = 1.0
 @contextlib.asynccontextmanager
 async def at_work() -> AsyncIterator[tuple[TalkingBoard, Button]]:
     board = TalkingBoard()
-    button = Button(board, "button", LoopClock())
+    button = Button([(board, "button")], LoopClock())
     running = asyncio.create_task(button.run())
     # So that nothing happens at the very beginning of time
     await asyncio.sleep(1)
@@ -104,3 +104,26 @@ async def test_without_its_board_there_is_nobody_at_the_device() -> None:
         assert button.trouble == ""
         board.go_away()
         assert "not connected" in button.trouble
+
+
+@in_virtual_time
+async def test_a_press_on_any_board_answers_and_one_that_is_away_keeps_no_other() -> None:
+    boards = TalkingBoard(), TalkingBoard()
+    button = Button([(boards[0], "button"), (boards[1], "key")], LoopClock())
+    running = asyncio.create_task(button.run())
+    await asyncio.sleep(1)
+    boards[0].go_away()
+    assert button.trouble == ""
+    question = asked(button)
+    await asyncio.sleep(0.1)
+    boards[1].tell("key", "on", now_s())
+    await asyncio.sleep(0.2)
+    assert question.done()
+    boards[1].go_away()
+    assert "not connected" in button.trouble
+    running.cancel()
+    await asyncio.wait([running])
+
+
+def test_without_any_place_there_is_no_button() -> None:
+    assert "approve_button" in Button([], LoopClock()).trouble

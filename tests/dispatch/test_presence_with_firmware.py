@@ -26,7 +26,7 @@ async def test_pressing_the_button_lets_a_hazard_pass(tmp_path: Path) -> None:
     with BoardSim(tmp_path) as sim:
         clock = SystemClock()
         board = SerialBoard(BoardSettings(port=str(sim.port)), tmp_path, clock)
-        button = Button(board, "button", clock)
+        button = Button([(board, "button")], clock)
         rule = PresenceRule(button, frozenset({Effect.HAZARD}))
         approvals = StandingApprovals(tmp_path / "standing.json", clock)
         gate = Gate(Autonomy.SUPERVISED, approvals, EmergencyStop(tmp_path), rule)

@@ -141,6 +141,21 @@ async def test_names_of_the_configuration_are_left_alone(tmp_path: Path) -> None
             await watcher.remove("dry")
 
 
+async def test_a_watch_of_another_board_is_told_with_its_name(tmp_path: Path) -> None:
+    board, owner = TalkingBoard(), ListeningOwner()
+    own = {"door": WatchSettings(pin="button", becomes="on", ask="Who is it?")}
+    watcher = Watcher(board, own, tmp_path / "garden.json", SteppedClock(), "garden")
+    assert watcher.prefix == "garden_"
+    running = asyncio.create_task(watcher.run(owner))
+    await until(watcher.listed)
+    with pytest.raises(BadArguments, match=r"boards\.garden\.watch\.door"):
+        await watcher.remove("door")
+    board.tell("button", "on")
+    await until(lambda: owner.begun == [("garden_door", "Who is it?")])
+    running.cancel()
+    await asyncio.wait([running])
+
+
 async def test_there_is_an_end_to_watching(tmp_path: Path) -> None:
     async with watching(tmp_path, TalkingBoard()) as (watcher, _):
         for number in range(MAX_WATCHES):

@@ -1,5 +1,7 @@
 """From the board's input to the owner's screen and back: watches, turns and the button."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.board_sim import BoardSim, unavailable_reason
-from tests.fakes.chat_process import ChatProcess
+from tests.fakes.chat_process import ChatProcess, chat_environ
 from tests.fakes.llm_thread import LlmThread
 
 pytestmark = pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
@@ -42,6 +44,13 @@ def listening(chat: ChatProcess) -> None:
     time.sleep(0.5)
 
 
+def until_said(log: Path, words: str, times: int) -> None:
+    begun_s = time.monotonic()
+    while not log.exists() or log.read_text().count(words) < times:
+        assert time.monotonic() - begun_s < PATIENCE_S, words
+        time.sleep(0.02)
+
+
 def test_what_happens_is_told_and_a_turn_that_acts_waits_for_the_button(
     sim: BoardSim, tmp_path: Path
 ) -> None:
@@ -64,6 +73,27 @@ def test_what_happens_is_told_and_a_turn_that_acts_waits_for_the_button(
         status, errors = chat.leave()
         assert (status, errors) == (0, "")
         assert "Traceback" not in chat.log()
+
+
+def test_what_the_daemon_has_to_tell_waits_for_the_next_chat(sim: BoardSim, tmp_path: Path) -> None:
+    config = f'[board]\nport = "{sim.port}"\n{WATCHES}'
+    environ = chat_environ(tmp_path, config)
+    command = [sys.executable, "-m", "agent.cli.main", "run"]
+    log = tmp_path / "run.log"
+    with log.open("w") as said:
+        daemon = subprocess.Popen(command, env=environ, stderr=said)
+    try:
+        until_said(log, "board: ready", 1)
+        sim.set(light=0.3, a0=2.8)
+        # The last thing that is written of each
+        until_said(tmp_path / "state" / "watches.json", '"is_beyond": true', 2)
+    finally:
+        daemon.terminate()
+        daemon.wait(PATIENCE_S)
+    with ChatProcess(tmp_path, config) as chat:
+        heard = sorted((chat.hear(), chat.hear()), key=lambda line: "nobody" in line)
+        assert heard[0].endswith("It is dark: 0.3 V.")
+        assert "nobody was here, so I did not do this: turn the led on" in heard[1]
 
 
 def test_a_watch_is_set_by_chat_and_tells(sim: BoardSim, tmp_path: Path) -> None:

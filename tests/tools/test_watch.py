@@ -15,7 +15,8 @@ CONTEXT = ToolContext("c", "owner", Provenance.OWNER)
 class KeptWatches:
     """Keeps whatever it is given but what is called `full`."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
         self.kept: dict[str, WatchSettings] = {}
 
     async def add(self, name: str, wanted: WatchSettings) -> None:
@@ -65,3 +66,13 @@ async def test_what_makes_no_sense_is_said_and_not_kept(watches: KeptWatches) ->
 def test_only_looking_is_reading(watches: KeptWatches) -> None:
     tools = (WatchAddTool(watches), WatchListTool(watches), WatchRemoveTool(watches))
     assert [tool.effect for tool in tools] == [Effect.WRITE, Effect.READ, Effect.WRITE]
+
+
+def test_tools_of_another_board_bear_its_name() -> None:
+    watches = KeptWatches("garden_")
+    tools = (WatchAddTool(watches), WatchListTool(watches), WatchRemoveTool(watches))
+    assert [tool.name for tool in tools] == [
+        "garden_watch_add",
+        "garden_watch_list",
+        "garden_watch_remove",
+    ]
