@@ -68,7 +68,7 @@ def evict(db: sqlite3.Connection, max_memories: int) -> list[int]:
 
 
 def is_sound(db: sqlite3.Connection) -> bool:
-    return bool(db.execute("PRAGMA quick_check(1)").fetchall() == [("ok",)])
+    return bool(db.execute("PRAGMA integrity_check(1)").fetchall() == [("ok",)])
 
 
 def note(db: sqlite3.Connection, tidied: Tidied, now_s: float) -> None:

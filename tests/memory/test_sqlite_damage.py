@@ -6,7 +6,8 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable
 from agent.memory.sqlite import SqliteMemory
+from agent.memory.transfer import take_snapshot
 from agent.storage.db import was_set_aside
 from tests.contracts.memory import MEI
 from tests.fakes.clock import SteppedClock
@@ -23,6 +25,8 @@ KILLS = 20
 # Acknowledged stores before a kill: each kill meets another moment of a commit
 STORES_BEFORE_KILL = (3, 11)
 PAGE_BYTES = 4096
+# Each takes a few seconds
+PARTS = 3
 _STORER = """
 import asyncio, sys
 from pathlib import Path
@@ -126,12 +130,14 @@ async def sound(tmp_path: Path) -> Path:
     return path
 
 
-def damaged_versions(whole: bytes) -> Iterator[tuple[str, bytes]]:
+def damaged_versions(
+    whole: bytes, places: Sequence[int] = (0, 5, 9, 2000, 4090)
+) -> Iterator[tuple[str, bytes]]:
     for place in (0, 18, 19, 47, 60):
         yield f"header {place}", flipped(whole, place)
     for page in range(len(whole) // PAGE_BYTES):
         start = page * PAGE_BYTES
-        for place in (0, 5, 9, 2000, 4090):
+        for place in places:
             yield f"page {page} byte {place}", flipped(whole, start + place)
         yield f"page {page} zero", (whole[:start] + bytes(PAGE_BYTES) + whole[start + PAGE_BYTES :])
     for length in (0, 1, 99, 512, 4095, 4096, len(whole) // 2, len(whole) - 1):
@@ -147,12 +153,81 @@ def flipped(whole: bytes, place: int) -> bytes:
 
 async def test_whatever_is_damaged_the_memory_works_again(sound: Path, tmp_path: Path) -> None:
     whole = await asyncio.to_thread(sound.read_bytes)
-    for number, (what, content) in enumerate(damaged_versions(whole)):
+    # Every place is met in the test that has a snapshot
+    for number, (what, content) in enumerate(damaged_versions(whole, places=(0, 2000))):
         path = tmp_path / f"{number}" / "brain.db"
         path.parent.mkdir()
         path.write_bytes(content)
         assert await works_within(3, path), what
         shutil.rmtree(path.parent)
+
+
+@pytest.fixture
+async def kept(sound: Path) -> Path:
+    """The snapshot of that database."""
+    memory = SqliteMemory(sound, NoEmbedder(), SteppedClock())
+    written = await take_snapshot(memory, sound.parent)
+    await memory.aclose()
+    return written.path
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+async def test_whatever_is_damaged_the_memories_come_back_and_the_owner_is_told(
+    part: int, kept: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = await asyncio.to_thread(kept.with_name("brain.db").read_bytes)
+    came_back = 0
+    for number, (what, content) in enumerate(islice(damaged_versions(whole), part, None, PARTS)):
+        path = tmp_path / f"{number}" / "brain.db"
+        path.parent.mkdir()
+        path.write_bytes(content)
+        shutil.copy(kept, path.parent)
+        caplog.clear()
+        found = await numbers_after(3, path)
+        if was_set_aside(path) or not content:
+            assert found >= set(range(40)), what
+            assert "came back from MEMORY_SNAPSHOT.md" in caplog.text, what
+            came_back += 1
+        # A letter of one memory may have changed, which no database notices
+        assert len(found & set(range(40))) >= 39, what
+        shutil.rmtree(path.parent)
+    assert came_back > 10
+
+
+async def numbers_after(attempts: int, path: Path) -> set[int]:
+    """The facts that are remembered after at most so many plain refusals."""
+    memory = SqliteMemory(path, NoEmbedder(), SteppedClock())
+    try:
+        for _ in range(attempts):
+            try:
+                await memory.store("fresh", "a fresh memory about tea", scope=MEI)
+                listed = await memory.list(MEI, limit=1000)
+            except MemoryUnavailable:
+                continue
+            facts = (entry.content.split() for entry in listed)
+            return {int(words[1]) for words in facts if words[0] == "fact" and words[1].isdigit()}
+    finally:
+        await memory.aclose()
+    return set()
+
+
+async def test_a_deleted_log_of_writes_costs_nothing_that_a_snapshot_has(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, copy = tmp_path / "brain.db", tmp_path / "copy" / "brain.db"
+    memory = SqliteMemory(path, NoEmbedder(), SteppedClock())
+    for number in range(5):
+        await memory.store(f"k{number}", f"fact number {number}", scope=MEI)
+    written = await take_snapshot(memory, tmp_path)
+    copy.parent.mkdir()
+    # As it is on the disk while the agent works, without `brain.db-wal`
+    for file in (path, written.path):
+        shutil.copy(file, copy.parent)
+    await memory.aclose()
+    memory = SqliteMemory(copy, NoEmbedder(), SteppedClock())
+    assert await memory.count() == 5
+    await memory.aclose()
+    assert "5 memories came back from MEMORY_SNAPSHOT.md" in caplog.text
 
 
 async def works_within(attempts: int, path: Path) -> bool:
