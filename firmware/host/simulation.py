@@ -25,9 +25,9 @@ from firmware.host.control import ControlLine
 from firmware.host.shrink import shrunk
 
 START = FIRMWARE / "simulator" / "start.py"
-# About what an STM32F411 leaves free, 200 KB in the larger words of a 64-bit machine; and what no
-# board needs: the world around it, and compiling its files
-HEAP = "320k"
+# About what an STM32F411 leaves free, 200 KB in the larger words of a 64-bit machine, and 40 KB for
+# what no board needs: the world around it
+HEAP = "240k"
 # The longest lease and the passes of the loop around it
 STOP_LIMIT_S = 11.0
 # Soon enough for whoever waits for the end, rare enough to cost nothing
@@ -102,6 +102,7 @@ def run(setup: Setup, announce: Callable[[str], None]) -> int:
                 control.order({"stop": True})
                 return _await_end(machine.process)
             time.sleep(POLL_S)
+        machine.note_end()
     return 1
 
 
@@ -135,6 +136,14 @@ class _Machine:
             self._boot_count += 1
             self.process = self._boot()
         return self.process.poll() in {None, RESTARTS}
+
+    def note_end(self) -> None:
+        """Record that it was killed: its last words are not how its outputs ended."""
+        if self.process.returncode < 0 and self._setup.record is not None:
+            event = {"event": "killed", "signal": -self.process.returncode}
+            times = {"ms": time.monotonic_ns() // 1_000_000, "wall_s": time.time()}
+            with self._setup.record.open("a", encoding="utf-8") as record:
+                record.write(json.dumps(event | times) + "\n")
 
     def _boot(self) -> subprocess.Popen[bytes]:
         orders, taken = socket.socketpair()

@@ -4,6 +4,7 @@
 # is refused changes nothing but that: the old one is in force. The same one again changes nothing.
 
 import struct
+import sys
 
 import frame
 from micropython import const
@@ -13,6 +14,7 @@ from node.wiring import Unfit
 
 _NONE = bytes(HASH_BYTES)
 _CHUNK_BYTES = const(200)
+_JUDGES = ("upload", "entries", "kinds")
 # Writing a small file on 16 KB sectors that are erased first
 _WRITE_BUSY_MS = const(2_000)
 
@@ -64,6 +66,7 @@ class Configuration:
         need(arguments, 4 + HASH_BYTES)
         self._upload = None  # before there are two of them
         self._upload = Upload(*struct.unpack_from(frame.CONFIG_BEGIN_FORMAT, arguments, 0))
+        _unload()
         return 0
 
     def _write(self, arguments, _answer):
@@ -126,4 +129,12 @@ class Configuration:
     def _read_entries(self, text):
         from node import entries  # noqa: PLC0415  - loaded when it is needed
 
+        _unload()
         return entries.read(text, self._board)
+
+
+def _unload():
+    # Judging is rare: its code goes when the last who uses it has gone
+    for name in _JUDGES:
+        if sys.modules.pop("node." + name, None) is not None:
+            delattr(sys.modules["node"], name)

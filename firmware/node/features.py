@@ -8,15 +8,14 @@ from node.analog import Analog
 from node.attached import Attached
 from node.gpio import Gpio
 from node.on_demand import OnDemand
+from node.own_sensors import OwnSensors
 from node.store import Store
-from node.supply import Supply
-from node.thermometer import Thermometer
 
 
 def of(board, pins, system, configuration):
     features = [system, configuration, Gpio(pins), Analog(pins), Attached(pins)]
     if board.HAS_MCU_TEMPERATURE:
-        features += [Thermometer(), Supply()]
+        features.append(OwnSensors())
     features.append(OnDemand(frame.METHOD_UPDATE, _update(board, pins, system), slots.trial))
     store = Store(board.FLASH_CLASS, "reflexes")
     has_rules = bool(store.load()) or store.is_damaged

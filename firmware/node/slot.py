@@ -12,20 +12,26 @@ class Slot:
     # `row` is a row of the board file or an entry of the configuration; `device` the class of the
     # device behind it, None for a plain pin that can do what `can` says.
 
+    # What it has of these; in the class, where None takes no memory of every slot
+    input = None
+    analog = None
+    output = None
+    device = None
+    # The device's own methods by number
+    handlers = None
+    inverted = 0
+
     def __init__(self, row, can, device=None):
         self.row = row
         now_ms = ticks_ms()
-        self.inverted = 1 if row.get("active_low", False) else 0
-        # What it has of these, None otherwise
-        self.input = None
-        self.analog = None
-        self.output = None
-        self.device = device and device(row)
-        # The device's own methods by number
-        self.handlers = self.device and self.device.handlers()
-        if self.device is None:
+        if row.get("active_low", False):
+            self.inverted = 1
+        if device is None:
             self._add_pin(can, now_ms)
-        elif hasattr(self.device, "safe"):
+            return
+        self.device = device(row)
+        self.handlers = self.device.handlers()
+        if hasattr(self.device, "safe"):
             self.output = Output(self.device, row, now_ms, self.device.safe)
 
     def _add_pin(self, can, now_ms):
