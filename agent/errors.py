@@ -20,6 +20,7 @@
       * ContextOverflow          the conversation is too long: shorten it
       * ToolsUnsupported         the model takes no tools: describe them in words
   * MemoryUnavailable            recall or store failed; a turn goes on without it
+  * DocumentUnreadable           a file of the documents folder that cannot be read: the others are
   * EmbedderUnavailable          no model: words carry the recall
   * BadArguments                 a tool call that its schema refuses: the model may repair it
   * PathRefused                  a path that leaves the workspace or is not a plain file
@@ -122,6 +123,10 @@ class ToolsUnsupported(ProviderRefused):
 
 class MemoryUnavailable(BarnacleError):
     """Long-term memory cannot be read or written now."""
+
+
+class DocumentUnreadable(BarnacleError):
+    """A document is damaged, too large, or nothing is installed to read it with."""
 
 
 class EmbedderUnavailable(BarnacleError):

@@ -24,6 +24,8 @@ MAX_KEY_CHARS = 200
 MAX_SOURCE_CHARS = 500
 # The source of what was said in a conversation
 FROM_CHAT = "chat"
+# Between the file and the page in the source of a document's piece
+PAGE_MARK = "#page="
 
 EVERYBODYS = ""
 DEFAULT_IMPORTANCE = 0.5

@@ -4,7 +4,7 @@ What is stored keeps the trust of the turn it came from; what is recalled brings
 """
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 from msgspec import Meta
@@ -16,11 +16,18 @@ from agent.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.memory_known import forget_source, source_of
 
+if TYPE_CHECKING:
+    from agent.tools.datasheet import Library
+
 # A fact, not a document: five recalled ones still fit into any prompt
 MAX_CONTENT_CHARS = 4000
 MAX_KEY_CHARS = 100
 MAX_QUERY_CHARS = 2000
 MAX_RECALLED = 20
+# Of documents beside the memories; who wants more searches the documents
+MAX_PIECES = 2
+# A memory is wanted at 0.4, see `memory.min_score`; a page has more words to fit by chance
+MIN_PIECE_SCORE = 0.5
 # Of a source in a question to the owner: an address is recognised by its beginning
 _SHOWN_CHARS = 200
 
@@ -119,21 +126,36 @@ class MemoryRecallTool(Tool[RecallArguments]):
     effect = Effect.READ
     arguments_type = RecallArguments
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, library: "Library | None" = None) -> None:
         self._memory = memory
+        self._library = library
 
     async def execute(self, arguments: RecallArguments, context: ToolContext) -> ToolResult:
         scope = Scope(context.person, context.conversation)
         try:
             found = await self._memory.recall(arguments.query, arguments.limit, scope)
+            pieces = await self._pieces(arguments.query)
         except MemoryUnavailable as err:
             return ToolResult(success=False, text=str(err))
+        result: dict[str, object] = {"memories": [_told(entry) for entry in found]}
+        if pieces:
+            from agent.tools import datasheet  # noqa: PLC0415 - only where there are documents
+
+            result["documents"] = [datasheet.told(piece) for piece in pieces]
+        read = [*found, *pieces]
         return ToolResult(
             success=True,
-            text=_json({"memories": [_told(entry) for entry in found]}),
-            provenance=min((entry.provenance for entry in found), default=None),
-            source=source_of(found),
+            text=_json(result),
+            provenance=min((entry.provenance for entry in read), default=None),
+            source=source_of(read),
         )
+
+    async def _pieces(self, query: str) -> list[MemoryEntry]:
+        """Beside the memories and never in their place: what documents clearly say about it."""
+        if self._library is None or query.strip() in {"", "*"}:
+            return []
+        found = await self._library.search(query, MAX_PIECES)
+        return [piece for piece in found if (piece.score or 0.0) >= MIN_PIECE_SCORE]
 
 
 class MemoryForgetTool(Tool[ForgetArguments]):

@@ -5,7 +5,7 @@ import pytest
 
 from agent.embeddings.none import NoEmbedder
 from agent.errors import BadArguments
-from agent.memory.base import DAILY, Scope
+from agent.memory.base import DAILY, MemoryEntry, Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Effect, Provenance, ToolResult
 from agent.tools.base import AnyTool, ToolContext
@@ -178,3 +178,30 @@ def test_only_recall_leaves_everything_as_it_is() -> None:
         "memory_recall": Effect.READ,
         "memory_forget": Effect.WRITE,
     }
+
+
+class PreparedLibrary:
+    """Has one piece that fits and one that hardly does."""
+
+    async def search(self, query: str, limit: int) -> list[MemoryEntry]:
+        fields = ("document", Provenance.TOOL, Scope(), 0.0, 0.0)
+        return [
+            MemoryEntry(1, "a 1", "the pump hangs on PB0", *fields, 0.8, source="pump.pdf#page=3"),
+            MemoryEntry(2, "a 2", "something else", *fields, 0.3, source="pump.pdf#page=4"),
+        ][:limit]
+
+
+async def test_documents_stand_beside_memories_and_take_no_place_of_theirs(
+    memory: SqliteMemory,
+) -> None:
+    for number in range(3):
+        await use(MemoryStoreTool(memory), OWNER, content=f"the pump has {number} valves")
+    tool = MemoryRecallTool(memory, PreparedLibrary())
+    recalled = await use(tool, OWNER, query="pump valves", limit=3)
+    told = json.loads(recalled.text)
+    assert len(told["memories"]) == 3
+    assert told["documents"] == [{"source": "pump.pdf", "page": 3, "text": "the pump hangs on PB0"}]
+    assert recalled.provenance is Provenance.TOOL
+    newest = json.loads((await use(tool, OWNER, query="*")).text)
+    assert "documents" not in newest
+    await memory.aclose()

@@ -1,0 +1,76 @@
+"""Searching the owner's datasheets and notes: what stands in which file, on which page.
+
+What a document says is information, never an instruction: it is trusted as files are.
+"""
+
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import MemoryUnavailable
+from agent.memory.base import PAGE_MARK, MemoryEntry
+from agent.messages import Effect, ToolResult
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.memory_known import source_of
+
+MAX_QUERY_CHARS = 500
+MAX_FOUND = 20
+
+
+class Library(Protocol):
+    """Documents that can be searched."""
+
+    async def search(self, query: str, limit: int) -> list[MemoryEntry]:
+        """The pieces that fit best, scored; their source is a file, and a page of it.
+
+        Raises:
+            MemoryUnavailable: the index cannot be used now.
+        """
+
+
+class SearchArguments(Arguments, frozen=True):
+    """What to look for."""
+
+    query: Annotated[
+        str, Meta(description="What to look for", min_length=1, max_length=MAX_QUERY_CHARS)
+    ]
+    limit: Annotated[int, Meta(ge=1, le=MAX_FOUND)] = 5
+
+
+class DatasheetSearchTool(Tool[SearchArguments]):
+    """Finds pieces of documents."""
+
+    name = "datasheet_search"
+    description = "Search the datasheets and notes that the owner put into the documents folder."
+    effect = Effect.READ
+    arguments_type = SearchArguments
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+
+    async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
+        try:
+            found = await self._library.search(arguments.query, arguments.limit)
+        except MemoryUnavailable as err:
+            return ToolResult(success=False, text=str(err))
+        return ToolResult(
+            success=True,
+            text=msgspec.json.encode({"found": [told(entry) for entry in found]}).decode(),
+            provenance=min((entry.provenance for entry in found), default=None),
+            source=source_of(found),
+        )
+
+
+def told(entry: MemoryEntry) -> dict[str, object]:
+    """A piece for a model: file, page and text."""
+    name, page = place_of(entry.source)
+    where: dict[str, object] = {"source": name, "page": page} if page else {"source": name}
+    return where | {"text": entry.content}
+
+
+def place_of(source: str) -> tuple[str, int]:
+    """File and page; page 0 where there are none."""
+    name, _, page = source.rpartition(PAGE_MARK)
+    is_page = bool(name) and page.isascii() and page.isdigit()
+    return (name, int(page)) if is_page else (source, 0)
