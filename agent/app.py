@@ -38,11 +38,12 @@ from agent.health.report import LastError, Reporter, Subjects
 from agent.http import HttpClient
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
+from agent.memory.backends import Place, open_backend
 from agent.memory.base import Memory
-from agent.memory.none import NoMemory
-from agent.memory.sqlite import SqliteMemory
+from agent.memory.switching import left_behind, note
 from agent.providers.base import Provider
-from agent.providers.credentials import chosen_kind, find_key
+from agent.providers.catalog import OPENAI
+from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.fallback import FallbackProvider
 from agent.providers.offline.provider import OfflineProvider
 from agent.security.approvals import StandingApprovals
@@ -117,7 +118,10 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
                 await dispatcher.abandon(terminal.name)
                 await _greet_board(agent)
                 if not plain:
-                    _write_out(f"{reporter.sentences()}\n/help lists the commands.\n")
+                    place = Place(settings.memory, paths.state_dir, agent.embedder, agent.clock)
+                    for sentence in filter(None, (reporter.sentences(), left_behind(place))):
+                        _write_out(f"{sentence}\n")
+                    _write_out("/help lists the commands.\n")
                 # What was to be told while nobody was here
                 await dispatcher.resume(tasks)
                 listening = terminal.listen(partial(dispatcher.deliver, tasks=tasks))
@@ -156,7 +160,8 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     boards = tuple(
         SerialBoard(board, paths.board_folder(board), clock) for board in settings.every_board()
     )
-    if (credential := find_key(settings.provider, environ)) is not None:
+    service = chosen_service(settings.provider, environ) or OPENAI
+    for credential in find_keys(settings.provider, environ, service):
         redactor.add(credential.key)
     watchers = tuple(
         Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
@@ -188,9 +193,12 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
 
 
 def _memory(settings: Settings, paths: Paths, embedder: Embedder, clock: Clock) -> Memory:
-    if settings.memory.backend == "none":
-        return NoMemory()
-    return SqliteMemory(paths.brain_db, embedder, clock)
+    place = Place(settings.memory, paths.state_dir, embedder, clock)
+    if said := left_behind(place):
+        _log.warning("%s", said)
+    else:
+        note(place, settings.memory.backend)
+    return open_backend(place)
 
 
 def _provider(
@@ -198,7 +206,7 @@ def _provider(
 ) -> Provider:
     # Working without a network does not begin with a question to a service
     offline = OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
-    if chosen_kind(settings.provider, environ) == "offline":
+    if chosen_service(settings.provider, environ) is None:
         return offline
     from agent.providers.create import service_provider  # noqa: PLC0415 - offline goes without it
 

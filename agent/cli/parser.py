@@ -43,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
     _add_agent(commands)
     _add_stop(commands)
     _add_looking(commands)
+    _add_models(commands)
     _add_memory(commands)
     _add_board(commands)
     return top
@@ -127,6 +128,18 @@ def _add_looking(commands: _Commands) -> None:
         examples="  barnacle doctor\n  barnacle doctor --json\n",
         json=True,
     )
+
+
+def _add_models(commands: _Commands) -> None:
+    models = _add(
+        commands,
+        "models",
+        "List the models of the configured service, or the services that are known",
+        examples="  barnacle models\n  barnacle models groq\n  barnacle models --services\n",
+        json=True,
+    )
+    models.add_argument("service", nargs="?", type=_text, help="ask this one instead")
+    models.add_argument("--services", action="store_true", help="list the services themselves")
 
 
 def _add_memory(commands: _Commands) -> None:

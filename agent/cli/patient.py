@@ -10,7 +10,7 @@ from agent.clock import SystemClock
 from agent.errors import ConfigRefused
 from agent.health.base import Patient, Service
 from agent.link.board import SerialBoard
-from agent.providers.credentials import chosen_kind, find_key
+from agent.providers.credentials import chosen_service, find_key
 from agent.providers.settings import ProviderSettings, endpoint
 from agent.settings import Paths, Settings, find_config, find_paths
 
@@ -49,7 +49,9 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
 
 
 def _service(settings: ProviderSettings, environ: Mapping[str, str]) -> Service | None:
-    if chosen_kind(settings, environ) == "offline":
+    service = chosen_service(settings, environ)
+    if service is None:
         return None
-    credential = find_key(settings, environ)
-    return Service(endpoint(settings.base_url), credential.source if credential else "")
+    credential = find_key(settings, environ, service)
+    url = endpoint(settings.base_url or service.url, service.usual_path)
+    return Service(url, credential.source if credential else "")

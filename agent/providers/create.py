@@ -1,16 +1,53 @@
-"""The provider that the configuration asks for."""
+"""The ways to the services that the configuration names: one for each key."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from agent.errors import ConfigRefused
 from agent.http import HttpClient
-from agent.providers.completions.dialect import Dialect
-from agent.providers.completions.wire import CompletionsWire
-from agent.providers.credentials import find_key
+from agent.providers.catalog import OPENAI, KnownService, WireName
+from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.endpoint import Endpoint
 from agent.providers.reader import Patience
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import ProviderSettings, endpoint
-from agent.providers.wire import Sampling
+from agent.providers.wire import Sampling, Wire
+
+AnyService = ServiceProvider[Any]
+
+
+def service_providers(
+    settings: ProviderSettings,
+    environ: Mapping[str, str],
+    http: HttpClient,
+    where: str = "provider",
+    patience: Patience | None = None,
+) -> tuple[AnyService, ...]:
+    """The ways to one service, the key to begin with first; at least one.
+
+    Args:
+        environ: where a key is looked for that the settings do not give.
+        where: the section of the settings, for people.
+        patience: replaces the time limits of the settings.
+
+    Raises:
+        ConfigRefused: no model, no key, or something that cannot be one.
+    """
+    service = chosen_service(settings, environ, where) or OPENAI
+    model = settings.model or service.model
+    if not model:
+        raise ConfigRefused(
+            f"{service.name} has no usual model: set {where}.model; `barnacle models` lists those "
+            "that your key may use"
+        )
+    url = endpoint(settings.base_url or service.url, service.usual_path)
+    wire = _wire(service.wire)
+    sampling = Sampling(model, settings.temperature, settings.max_tokens)
+    patience = patience or Patience(settings.timeout_s, settings.first_byte_timeout_s)
+    return tuple(
+        ServiceProvider(service.name, found, wire, sampling, http, patience)
+        for found in _endpoints(settings, environ, service, url, where)
+    )
 
 
 def service_provider(
@@ -18,22 +55,29 @@ def service_provider(
     environ: Mapping[str, str],
     http: HttpClient,
     patience: Patience | None = None,
-) -> ServiceProvider[Dialect]:
-    """A way to the one service of the settings.
+) -> AnyService:
+    """The way with the key to begin with."""
+    return service_providers(settings, environ, http, patience=patience)[0]
 
-    Args:
-        environ: where a key is looked for that the settings do not give.
-        patience: replaces the time limits of the settings.
-    """
-    credential = find_key(settings, environ)
-    where = Endpoint(endpoint(settings.base_url))
-    if credential is not None:
-        where = Endpoint(where.url, credential.key, credential.source)
-    return ServiceProvider(
-        "openai",
-        where,
-        CompletionsWire(),
-        Sampling(settings.model, settings.temperature, settings.max_tokens),
-        http,
-        patience or Patience(settings.timeout_s, settings.first_byte_timeout_s),
+
+def _endpoints(
+    settings: ProviderSettings,
+    environ: Mapping[str, str],
+    service: KnownService,
+    url: str,
+    where: str,
+) -> tuple[Endpoint, ...]:
+    bare = Endpoint(
+        url, auth=service.auth, auth_name=service.auth_name, headers=dict(service.headers)
     )
+    keys = find_keys(settings, environ, service, where)
+    return tuple(bare.with_key(found.key, found.source) for found in keys) or (bare,)
+
+
+def _wire(name: WireName) -> Wire[Any]:
+    """Loaded when it is spoken: each takes a few milliseconds that a start without it saves."""
+    if name is WireName.COMPLETIONS:
+        from agent.providers.completions.wire import CompletionsWire  # noqa: PLC0415 - see above
+
+        return CompletionsWire()
+    raise AssertionError(f"{name} has no wire format")  # pragma: no cover - all are named above

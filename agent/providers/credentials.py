@@ -1,15 +1,16 @@
-"""Which key is used, and therefore which kind of provider: what is configured goes first."""
+"""Which service is asked with which keys: what is configured goes before the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.providers.settings import ProviderSettings
+from agent.providers import catalog
+from agent.providers.catalog import OPENAI, KnownService
+from agent.providers.settings import AUTO, OFFLINE, ProviderSettings
 
-# In the order in which they are asked
-KEY_VARIABLES = ("OPENAI_API_KEY", "BARNACLE_API_KEY", "API_KEY")
+# For any service that has no variable of its own with a key in it, in this order
+KEY_VARIABLES = ("BARNACLE_API_KEY", "API_KEY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,37 +21,74 @@ class Credential:
     source: str
 
 
-def find_key(settings: ProviderSettings, environ: Mapping[str, str]) -> Credential | None:
-    """The key to use, if there is one.
+def find_key(
+    settings: ProviderSettings,
+    environ: Mapping[str, str],
+    service: KnownService = OPENAI,
+    where: str = "provider",
+) -> Credential | None:
+    """The first key for a service, if there is one; `where` is the section of the settings.
 
     Raises:
         ConfigRefused: what is there cannot be a key.
     """
     if settings.api_key:
-        return _checked(settings.api_key.reveal(), "provider.api_key")
-    for name in KEY_VARIABLES:
+        return _checked(settings.api_key.reveal(), f"{where}.api_key")
+    for name in (*service.key_variables, *KEY_VARIABLES):
         if value := environ.get(name, "").strip():
             return _checked(value, name)
     return None
 
 
-def chosen_kind(
-    settings: ProviderSettings, environ: Mapping[str, str]
-) -> Literal["openai", "offline"]:
-    """What `auto` stands for here.
+def find_keys(
+    settings: ProviderSettings,
+    environ: Mapping[str, str],
+    service: KnownService,
+    where: str = "provider",
+) -> tuple[Credential, ...]:
+    """Every key for a service, the one to begin with first.
 
     Raises:
-        ConfigRefused: a kind that needs a key has none.
+        ConfigRefused: what is there cannot be a key.
     """
-    if settings.kind == "offline":
-        return "offline"
-    has_service = bool(settings.base_url) or find_key(settings, environ) is not None
-    if settings.kind == "openai" and not has_service:
+    first = find_key(settings, environ, service, where)
+    more = (_checked(key.reveal(), f"{where}.more_keys") for key in settings.more_keys if key)
+    found = [*(() if first is None else (first,)), *more]
+    # The same key twice is not asked twice
+    return tuple({credential.key.reveal(): credential for credential in found}.values())
+
+
+def chosen_service(
+    settings: ProviderSettings, environ: Mapping[str, str], where: str = "provider"
+) -> KnownService | None:
+    """What `kind` stands for here; None is working offline.
+
+    Raises:
+        ConfigRefused: a service that needs a key has none.
+    """
+    if settings.kind == OFFLINE:
+        return None
+    if settings.kind == AUTO:
+        return _service_of_key(settings, environ)
+    service = catalog.find(settings.kind)
+    is_elsewhere = bool(settings.base_url) and not service.own_url
+    if service.needs_key and not is_elsewhere and not find_key(settings, environ, service, where):
+        named = " or ".join(service.key_variables)
         raise ConfigRefused(
-            'provider.kind is "openai", and there is no key: set provider.api_key or '
-            f"{KEY_VARIABLES[0]}, or provider.base_url for a service that needs none"
+            f"{where}.kind is {settings.kind!r}, and there is no key: set {where}.api_key or "
+            f"{named}, or {where}.base_url for a service that needs none"
         )
-    return "openai" if has_service else "offline"
+    return service
+
+
+def _service_of_key(settings: ProviderSettings, environ: Mapping[str, str]) -> KnownService | None:
+    if settings.base_url or settings.api_key:
+        return OPENAI
+    for service in catalog.every():
+        has_key = any(environ.get(name, "").strip() for name in service.key_variables)
+        if service.is_found_by_key and has_key:
+            return service
+    return OPENAI if find_key(settings, environ) is not None else None
 
 
 def _checked(text: str, source: str) -> Credential:

@@ -1,25 +1,14 @@
 """Where a service is and how a request shows that it may ask."""
 
-import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from agent.config import Secret
 from agent.http import HttpRequest
+from agent.providers.catalog import Auth
 from agent.providers.failures import Service
 from agent.security.redact import Redactor
-
-
-class Auth(enum.Enum):
-    """The place of the key in a request."""
-
-    # In the header `authorization`, after the word Bearer
-    BEARER = "bearer"
-    # In a header of its own, named by `Endpoint.auth_name`
-    HEADER = "header"
-    # In the address, as the parameter `Endpoint.auth_name`
-    QUERY = "query"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +31,9 @@ class Endpoint:
     @property
     def host(self) -> str:
         return self.url.partition("://")[2].partition("/")[0]
+
+    def with_key(self, key: Secret, key_source: str) -> "Endpoint":
+        return replace(self, key=key, key_source=key_source)
 
     def service(self, model: str) -> Service:
         """The same for error messages: without the key, and able to blacken it."""

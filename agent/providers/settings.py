@@ -1,30 +1,32 @@
 """The `[provider]` section: which language model answers, where it is, and its limits."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from msgspec import Meta
 
 from agent.config import Secret, Section
+from agent.providers import catalog
 from agent.providers.base import DEFAULT_MAX_TOKENS, DEFAULT_TEMPERATURE
 
-OFFICIAL_URL = "https://api.openai.com/v1"
-# OpenAI's cheapest current model that has tools in chat completions (November 2026)
-DEFAULT_MODEL = "gpt-5.6-luna"
-
-Kind = Literal["auto", "openai", "offline"]
+# Not the names of services
+AUTO = "auto"
+OFFLINE = "offline"
 
 
 class ProviderSettings(Section, frozen=True, kw_only=True):
-    """Which model, and how it is asked."""
+    """One model service, and how it is asked."""
 
-    # auto: openai when there is a key or a base_url, else offline
-    kind: Kind = "auto"
-    model: Annotated[str, Meta(min_length=1, max_length=200)] = DEFAULT_MODEL
-    # Empty: OpenAI's own service; else any service that speaks chat completions
+    # auto: the service that there is a key or a base_url for, else offline
+    kind: Annotated[str, Meta(min_length=1, max_length=2000)] = AUTO
+    # Empty: the service's usual one
+    model: Annotated[str, Meta(max_length=200)] = ""
+    # Empty: where the service is known to be
     base_url: Annotated[str, Meta(max_length=2000)] = ""
-    # Empty: the first of OPENAI_API_KEY, BARNACLE_API_KEY, API_KEY in the environment
+    # Empty: the service's own variable, BARNACLE_API_KEY, API_KEY in the environment
     api_key: Secret = Secret()
+    # Further keys of the same service, used in turn when one is asked too often
+    more_keys: tuple[Secret, ...] = ()
     temperature: Annotated[float, Meta(ge=0, le=2)] = DEFAULT_TEMPERATURE
     # Longest answer to one request
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = DEFAULT_MAX_TOKENS
@@ -34,17 +36,19 @@ class ProviderSettings(Section, frozen=True, kw_only=True):
     first_byte_timeout_s: Annotated[float, Meta(ge=1, le=600)] = 30.0
 
     def __post_init__(self) -> None:
-        endpoint(self.base_url)
+        known = catalog.OPENAI if self.kind in {AUTO, OFFLINE} else catalog.find(self.kind)
+        if self.base_url or known.url:
+            endpoint(self.base_url or known.url, known.usual_path)
+        elif self.kind not in {AUTO, OFFLINE}:
+            raise ValueError(f"{known.name} needs base_url, such as {known.own_url}")
 
 
-def endpoint(base_url: str) -> str:
-    """The address that `/chat/completions` is added to.
+def endpoint(base_url: str, usual_path: str = "/v1") -> str:
+    """The address that a wire format's paths are added to.
 
     Raises:
         ValueError: not an address of a service.
     """
-    if not base_url:
-        return OFFICIAL_URL
     refusal = "base_url must look like https://api.example.org/v1"
     try:
         parts = urlsplit(base_url)
@@ -57,5 +61,5 @@ def endpoint(base_url: str) -> str:
     if parts.username is not None or parts.query or parts.fragment:
         raise ValueError("base_url takes no password, query or fragment; the key is api_key")
     path = parts.path.rstrip("/").removesuffix("/chat/completions")
-    # Every service has a path; who gives only a host means the usual one
-    return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
+    # Who gives only a host means the service's usual path
+    return f"{parts.scheme}://{parts.netloc}{path or usual_path}"

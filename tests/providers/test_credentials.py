@@ -2,7 +2,8 @@ import pytest
 
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.providers.credentials import Credential, chosen_kind, find_key
+from agent.providers import catalog
+from agent.providers.credentials import Credential, chosen_service, find_key, find_keys
 from agent.providers.settings import ProviderSettings
 
 EVERYWHERE = {"API_KEY": "third", "BARNACLE_API_KEY": "second", "OPENAI_API_KEY": "first"}
@@ -57,23 +58,48 @@ LOCAL = "http://127.0.0.1:8080"
 
 
 @pytest.mark.parametrize(
-    ("settings", "environ", "kind"),
+    ("settings", "environ", "name"),
     [
-        (ProviderSettings(), {}, "offline"),
+        (ProviderSettings(), {}, None),
         (ProviderSettings(), {"OPENAI_API_KEY": "x"}, "openai"),
+        (ProviderSettings(), {"GROQ_API_KEY": "x"}, "groq"),
+        (ProviderSettings(), {"GROQ_API_KEY": " ", "API_KEY": "x"}, "openai"),
+        # Many machines have one of these for another reason
+        (ProviderSettings(), {"GITHUB_TOKEN": "x", "HF_TOKEN": "x"}, None),
         (ProviderSettings(base_url=LOCAL), {}, "openai"),
         (ProviderSettings(api_key=Secret("x")), {}, "openai"),
-        (ProviderSettings(kind="offline", base_url=LOCAL), {"API_KEY": "x"}, "offline"),
+        (ProviderSettings(kind="offline", base_url=LOCAL), {"API_KEY": "x"}, None),
         (ProviderSettings(kind="openai", base_url=LOCAL), {}, "openai"),
         (ProviderSettings(kind="openai"), {"API_KEY": "x"}, "openai"),
+        (ProviderSettings(kind="grok"), {"XAI_API_KEY": "x"}, "xai"),
+        (ProviderSettings(kind="llama.cpp"), {}, "llamacpp"),
+        (ProviderSettings(kind=f"custom:{LOCAL}"), {}, "custom"),
     ],
 )
-def test_what_auto_stands_for(
-    settings: ProviderSettings, environ: dict[str, str], kind: str
+def test_which_service_is_asked(
+    settings: ProviderSettings, environ: dict[str, str], name: str | None
 ) -> None:
-    assert chosen_kind(settings, environ) == kind
+    service = chosen_service(settings, environ)
+    assert (service and service.name) == name
 
 
-def test_a_service_that_was_asked_for_and_has_no_key_is_refused_by_name() -> None:
-    with pytest.raises(ConfigRefused, match=r"set provider\.api_key or OPENAI_API_KEY"):
-        chosen_kind(ProviderSettings(kind="openai"), {})
+@pytest.mark.parametrize(
+    ("kind", "variable"), [("openai", "OPENAI_API_KEY"), ("kimi", "MOONSHOT_API_KEY")]
+)
+def test_a_service_that_was_asked_for_and_has_no_key_is_refused_by_name(
+    kind: str, variable: str
+) -> None:
+    with pytest.raises(ConfigRefused, match=rf"set provider\.api_key or {variable}"):
+        chosen_service(ProviderSettings(kind=kind), {})
+
+
+def test_further_keys_follow_the_first_and_none_is_asked_twice() -> None:
+    settings = ProviderSettings(more_keys=(Secret("b"), Secret("a"), Secret("b")))
+    found = find_keys(settings, {"OPENAI_API_KEY": "a"}, catalog.OPENAI)
+    assert [credential.key.reveal() for credential in found] == ["a", "b"]
+
+
+def test_a_key_of_a_service_goes_before_one_for_any() -> None:
+    environ = {"API_KEY": "any", "MISTRAL_API_KEY": "own", "OPENAI_API_KEY": "other"}
+    found = find_key(ProviderSettings(kind="mistral"), environ, catalog.find("mistral"))
+    assert found == Credential(Secret("own"), "MISTRAL_API_KEY")

@@ -4,7 +4,7 @@ import pytest
 
 from agent.config import Secret, Section, decode
 from agent.errors import ConfigRefused
-from agent.providers.settings import OFFICIAL_URL, ProviderSettings, endpoint
+from agent.providers.settings import ProviderSettings, endpoint
 
 
 class File(Section, frozen=True, kw_only=True):
@@ -30,6 +30,7 @@ def test_every_key_can_be_set() -> None:
         model = "llama3.2"
         base_url = "http://127.0.0.1:11434/v1"
         api_key = "sk-canary"
+        more_keys = ["sk-canary-2", "sk-canary-3"]
         temperature = 0
         max_tokens = 500
         timeout_s = 60
@@ -37,6 +38,7 @@ def test_every_key_can_be_set() -> None:
         """
     )
     assert settings.api_key == Secret("sk-canary")
+    assert settings.more_keys == (Secret("sk-canary-2"), Secret("sk-canary-3"))
     assert settings.temperature == 0
     assert settings.first_byte_timeout_s == 90.5
     assert "canary" not in repr(settings)
@@ -45,8 +47,9 @@ def test_every_key_can_be_set() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ('kind = "anthropic"', "kind"),
-        ('model = ""', "model"),
+        ('kind = "opena"', "did you mean 'openai'"),
+        ('kind = "custom:ftp://x"', "must look like"),
+        ('kind = "azure"', "azure needs base_url, such as https://RESOURCE"),
         ("temperature = 2.5", "temperature"),
         ("max_tokens = 0", "max_tokens"),
         ("timeout_s = 0", "timeout_s"),
@@ -66,7 +69,6 @@ def test_what_cannot_be_is_refused_by_name(line: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("base_url", "url"),
     [
-        ("", OFFICIAL_URL),
         ("https://api.openai.com", "https://api.openai.com/v1"),
         ("https://api.openai.com/", "https://api.openai.com/v1"),
         ("https://api.openai.com/v1", "https://api.openai.com/v1"),
@@ -81,6 +83,13 @@ def test_what_cannot_be_is_refused_by_name(line: str, said: str) -> None:
 )
 def test_addresses_with_and_without_their_version(base_url: str, url: str) -> None:
     assert endpoint(base_url) == url
+
+
+def test_a_service_whose_address_is_every_accounts_own() -> None:
+    settings = loaded(
+        "[provider]\nkind = 'azure'\nbase_url = 'https://mine.openai.azure.com/openai/v1'"
+    )
+    assert settings.kind == "azure"
 
 
 @pytest.mark.parametrize(

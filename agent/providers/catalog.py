@@ -1,0 +1,204 @@
+"""The model services that are known by name: where they are and how they are asked.
+
+Data alone. An address of one's own goes with `custom:` (chat completions) or
+`anthropic-custom:` before it.
+"""
+
+import difflib
+import enum
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+class WireName(enum.Enum):
+    """A wire format, by the name of its package."""
+
+    # OpenAI chat completions, which most services speak
+    COMPLETIONS = "completions"
+
+
+class Auth(enum.Enum):
+    """The place of the key in a request."""
+
+    # In the header `authorization`, after the word Bearer
+    BEARER = "bearer"
+    # In a header of its own, named by `auth_name`
+    HEADER = "header"
+    # In the address, as the parameter `auth_name`
+    QUERY = "query"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownService:
+    """A service.
+
+    Args:
+        url: what the wire format's paths are added to; empty where every account has its own.
+        key_variables: variables of the environment that may hold the key.
+        model: asked where none is named; empty where one has to be.
+        own_url: what such an account's address looks like, for people.
+        usual_path: added to an address that a person gives as a host alone.
+        is_found_by_key: whether a key in the environment is reason enough to use it.
+    """
+
+    name: str
+    url: str
+    key_variables: tuple[str, ...] = ()
+    wire: WireName = WireName.COMPLETIONS
+    model: str = ""
+    auth: Auth = Auth.BEARER
+    auth_name: str = ""
+    aliases: tuple[str, ...] = ()
+    needs_key: bool = True
+    own_url: str = ""
+    usual_path: str = "/v1"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    is_found_by_key: bool = False
+
+
+OPENAI = KnownService(
+    "openai",
+    "https://api.openai.com/v1",
+    ("OPENAI_API_KEY",),
+    # The cheapest current model that has tools in chat completions (November 2026)
+    model="gpt-5.6-luna",
+    is_found_by_key=True,
+)
+_SERVICES = (
+    OPENAI,
+    KnownService(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        ("OPENROUTER_API_KEY",),
+        aliases=("open-router",),
+        # It shows by these who asks; nothing depends on them
+        headers={"x-title": "Barnacle"},
+        is_found_by_key=True,
+    ),
+    KnownService(
+        "azure",
+        "",
+        ("AZURE_OPENAI_API_KEY",),
+        auth=Auth.HEADER,
+        auth_name="api-key",
+        aliases=("azure-openai",),
+        own_url="https://RESOURCE.openai.azure.com/openai/v1",
+    ),
+    KnownService("venice", "https://api.venice.ai/api/v1", ("VENICE_API_KEY",)),
+    KnownService(
+        "cloudflare",
+        "",
+        ("CLOUDFLARE_API_TOKEN",),
+        aliases=("workers-ai",),
+        own_url="https://api.cloudflare.com/client/v4/accounts/ACCOUNT/ai/v1",
+    ),
+    KnownService("groq", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",), is_found_by_key=True),
+    KnownService(
+        "mistral", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",), is_found_by_key=True
+    ),
+    KnownService(
+        "xai", "https://api.x.ai/v1", ("XAI_API_KEY",), aliases=("grok",), is_found_by_key=True
+    ),
+    KnownService(
+        "deepseek", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",), is_found_by_key=True
+    ),
+    KnownService(
+        "perplexity",
+        "https://api.perplexity.ai",
+        ("PERPLEXITY_API_KEY",),
+        aliases=("pplx",),
+        usual_path="",
+    ),
+    KnownService(
+        "together",
+        "https://api.together.xyz/v1",
+        ("TOGETHER_API_KEY",),
+        aliases=("together-ai", "togetherai"),
+    ),
+    KnownService(
+        "fireworks",
+        "https://api.fireworks.ai/inference/v1",
+        ("FIREWORKS_API_KEY",),
+        aliases=("fireworks-ai",),
+    ),
+    KnownService("cerebras", "https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",)),
+    KnownService("sambanova", "https://api.sambanova.ai/v1", ("SAMBANOVA_API_KEY",)),
+    KnownService(
+        "moonshot",
+        "https://api.moonshot.ai/v1",
+        ("MOONSHOT_API_KEY",),
+        aliases=("kimi", "moonshot-ai"),
+    ),
+    KnownService(
+        "zai",
+        "https://api.z.ai/api/paas/v4",
+        ("ZAI_API_KEY",),
+        aliases=("z.ai", "z-ai"),
+    ),
+    KnownService(
+        "glm",
+        "https://open.bigmodel.cn/api/paas/v4",
+        ("ZHIPU_API_KEY", "GLM_API_KEY"),
+        aliases=("zhipu", "bigmodel"),
+    ),
+    KnownService(
+        "qwen",
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+        ("DASHSCOPE_API_KEY",),
+        aliases=("dashscope", "bailian"),
+    ),
+    KnownService("minimax", "https://api.minimax.io/v1", ("MINIMAX_API_KEY",)),
+    KnownService("nvidia", "https://integrate.api.nvidia.com/v1", ("NVIDIA_API_KEY",)),
+    KnownService("huggingface", "https://router.huggingface.co/v1", ("HF_TOKEN",), aliases=("hf",)),
+    KnownService(
+        "github-models",
+        "https://models.github.ai/inference",
+        ("GITHUB_MODELS_TOKEN", "GITHUB_TOKEN"),
+        aliases=("github",),
+    ),
+    KnownService(
+        "vercel",
+        "https://ai-gateway.vercel.sh/v1",
+        ("AI_GATEWAY_API_KEY",),
+        aliases=("vercel-ai",),
+    ),
+    KnownService(
+        "lmstudio",
+        "http://127.0.0.1:1234/v1",
+        aliases=("lm-studio",),
+        needs_key=False,
+    ),
+    KnownService(
+        "llamacpp",
+        "http://127.0.0.1:8080/v1",
+        aliases=("llama.cpp", "llama-server"),
+        needs_key=False,
+    ),
+    KnownService("vllm", "http://127.0.0.1:8000/v1", needs_key=False),
+    KnownService("sglang", "http://127.0.0.1:30000/v1", needs_key=False),
+    KnownService("litellm", "http://127.0.0.1:4000/v1", ("LITELLM_API_KEY",), needs_key=False),
+)
+_BY_NAME = {name: service for service in _SERVICES for name in (service.name, *service.aliases)}
+_CUSTOM = {"custom:": WireName.COMPLETIONS}
+
+
+def find(kind: str) -> KnownService:
+    """The service of a name, an alias, or an address with `custom:` before it.
+
+    Raises:
+        ValueError: nobody knows it.
+    """
+    for prefix, wire in _CUSTOM.items():
+        if kind.startswith(prefix):
+            url = kind.removeprefix(prefix)
+            return KnownService(prefix.rstrip(":"), url, wire=wire, needs_key=False)
+    service = _BY_NAME.get(kind.lower())
+    if service is None:
+        close = difflib.get_close_matches(kind.lower(), _BY_NAME, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "`barnacle models --services` lists them"
+        raise ValueError(f"{kind!r} is no model service that is known: {hint}")
+    return service
+
+
+def every() -> Iterator[KnownService]:
+    yield from _SERVICES
