@@ -23,8 +23,8 @@ from agent.memory.base import (
     Scope,
 )
 from agent.memory.brain import IN_RAM
+from agent.memory.migration import superseders_first
 from agent.memory.sqlite import SqliteMemory
-from agent.memory.transfer import carry
 from agent.messages import Provenance
 
 R = TypeVar("R")
@@ -36,6 +36,7 @@ _MAX_ID = 2**63 - 1
 _EVERYBODY = Scope()
 
 _Entries = list[MemoryEntry]
+_Kept = dict[int, MemoryEntry]
 
 
 class Keeper(Protocol):
@@ -70,7 +71,7 @@ class MirroredMemory:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="memories")
         self._index = SqliteMemory(IN_RAM, embedder, clock)
         # What the keeper has, by id, and its stamp then; None until it was asked
-        self._kept: tuple[dict[int, MemoryEntry], object] | None = None
+        self._kept: tuple[_Kept, object] | None = None
         self._closed = False
 
     async def store(
@@ -109,7 +110,19 @@ class MirroredMemory:
             yield entry
 
     async def restore(self, entry: MemoryEntry) -> MemoryEntry:
-        return await self._changing(lambda index: index.restore(entry))
+        async with self._turn:
+            kept = await self._loaded()
+            self._kept = None
+            put = await self._index.restore(entry)
+            name = (put.scope.owner, put.key)
+            old = next((one for one in kept.values() if (one.scope.owner, one.key) == name), None)
+            hid = old is not None and any(
+                one.superseded_by == old.memory_id for one in kept.values()
+            )
+            # Looking at everything after each of many would take for ever
+            now = await self._indexed() if hid else _with(kept, old, put)
+            await self._keep(kept, now)
+            return put
 
     async def stats(self) -> MemoryStats:
         stats = await (await self._current()).stats()
@@ -134,7 +147,7 @@ class MirroredMemory:
             await self._loaded()
             return self._index
 
-    async def _loaded(self) -> dict[int, MemoryEntry]:
+    async def _loaded(self) -> _Kept:
         """What is kept; the index holds the same."""
         if self._closed:
             raise MemoryUnavailable("the memory is closed")
@@ -144,7 +157,9 @@ class MirroredMemory:
         read = await self._in_thread(self._keeper.load)
         old, self._index = self._index, SqliteMemory(IN_RAM, self._embedder, self._clock)
         await old.aclose()
-        await carry(_each(read), self._index)
+        # None before the one that hides it, so that every number is known when it is needed
+        for entry in superseders_first(map(_tamed, read)):
+            await self._index.restore(entry)
         self._kept = await self._indexed(), stamp
         return self._kept[0]
 
@@ -155,15 +170,17 @@ class MirroredMemory:
             # Whatever happens now, the index is made anew from what is kept unless all went well
             self._kept = None
             result = await work(self._index)
-            now = await self._indexed()
-            changed = [entry for entry in now.values() if kept.get(entry.memory_id) != entry]
-            gone = [entry for memory_id, entry in kept.items() if memory_id not in now]
-            if changed or gone:
-                await self._in_thread(lambda: self._keeper.keep(changed, gone))
-            self._kept = now, await self._in_thread(self._keeper.stamp)
+            await self._keep(kept, await self._indexed())
             return result
 
-    async def _indexed(self) -> dict[int, MemoryEntry]:
+    async def _keep(self, kept: _Kept, now: _Kept) -> None:
+        changed = [entry for entry in now.values() if kept.get(entry.memory_id) != entry]
+        gone = [entry for memory_id, entry in kept.items() if memory_id not in now]
+        if changed or gone:
+            await self._in_thread(lambda: self._keeper.keep(changed, gone))
+        self._kept = now, await self._in_thread(self._keeper.stamp)
+
+    async def _indexed(self) -> _Kept:
         return {entry.memory_id: entry async for entry in self._index.entries()}
 
     async def _in_thread(self, work: Callable[[], R]) -> R:
@@ -178,9 +195,11 @@ class MirroredMemory:
             raise MemoryUnavailable(f"the memories cannot be used: {err}") from err
 
 
-async def _each(read: Sequence[MemoryEntry]) -> AsyncIterator[MemoryEntry]:
-    for entry in read:
-        yield _tamed(entry)
+def _with(kept: _Kept, old: MemoryEntry | None, put: MemoryEntry) -> _Kept:
+    now = {**kept, put.memory_id: put}
+    if old is not None and old.memory_id != put.memory_id:
+        del now[old.memory_id]
+    return now
 
 
 def _tamed(entry: MemoryEntry) -> MemoryEntry:

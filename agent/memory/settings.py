@@ -4,17 +4,31 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agent.config import Section
+from agent.config import Secret, Section
+
+Backend = Literal["sqlite", "document", "markdown", "lucid", "postgres", "none"]
 
 
 class MemorySettings(Section, frozen=True, kw_only=True):
     """How the agent remembers."""
 
-    # "sqlite" keeps memories in brain.db; "none" keeps nothing
-    backend: Literal["sqlite", "none"] = "sqlite"
+    # `backends` says of each where it keeps its memories
+    backend: Backend = "sqlite"
+    # Address of a database, such as postgresql://barnacle:password@server/barnacle
+    postgres_url: Secret = Secret()
+    # A file that holds it, as systemd's credentials are
+    postgres_url_file: Annotated[str, Meta(max_length=4096)] = ""
+    # The external program of the lucid backend, by its name or path
+    lucid_program: Annotated[str, Meta(min_length=1, max_length=4096)] = "lucid"
     # Memories that a message may bring into the prompt
     recall_limit: Annotated[int, Meta(ge=1, le=20)] = 5
     # Memories that score lower stay out of the prompt. Measured on the conversations and
     # sentences of the benchmarks: 0.4 keeps 98-99 % of what was rightly found and a quarter of
     # what is found for English questions about something else
     min_score: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.4
+
+    def __post_init__(self) -> None:
+        if self.postgres_url and self.postgres_url_file:
+            raise ValueError("postgres_url and postgres_url_file exclude each other")
+        if self.backend == "postgres" and not (self.postgres_url or self.postgres_url_file):
+            raise ValueError("postgres_url is needed, or postgres_url_file, for that backend")

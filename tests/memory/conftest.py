@@ -1,6 +1,6 @@
 """A memory of each kind, closed when its test is over."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from agent.embeddings.base import Embedder
 from agent.memory.sqlite import SqliteMemory
 from tests.fakes.clock import SteppedClock
+from tests.fakes.postgres import DEBIAN, PGVECTOR, PostgresServer, unavailable_reason
 
 MakeMemory = Callable[[Embedder], SqliteMemory]
 
@@ -29,3 +30,24 @@ async def make_memory(path: Path) -> AsyncIterator[MakeMemory]:
     yield make
     for memory in made:
         await memory.aclose()
+
+
+@pytest.fixture(scope="session")
+def debian_server() -> Iterator[PostgresServer]:
+    """Trigrams and no vectors."""
+    yield from _running(DEBIAN)
+
+
+@pytest.fixture(scope="session")
+def pgvector_server() -> Iterator[PostgresServer]:
+    """Vectors and no trigrams."""
+    yield from _running(PGVECTOR)
+
+
+def _running(kind: str) -> Iterator[PostgresServer]:
+    if reason := unavailable_reason(kind):
+        pytest.skip(reason)
+    server = PostgresServer(kind)
+    server.start()
+    yield server
+    server.remove()

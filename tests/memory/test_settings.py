@@ -17,3 +17,12 @@ def test_the_defaults_keep_and_recall() -> None:
 def test_what_makes_no_sense_is_refused(table: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(table, MemorySettings)
+
+
+def test_postgres_needs_one_address() -> None:
+    for table in (
+        {"backend": "postgres"},
+        {"postgres_url": "postgresql://x/y", "postgres_url_file": "/run/url"},
+    ):
+        with pytest.raises(msgspec.ValidationError, match="postgres_url"):
+            msgspec.convert(table, MemorySettings, dec_hook=lambda kind, text: kind(text))

@@ -1,6 +1,6 @@
-"""Servers that start once, and a memory on a database of its own."""
+"""Each kind of server in turn, and memories on it."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -8,22 +8,10 @@ from agent.config import Secret
 from agent.embeddings.base import Embedder
 from agent.memory.postgres.memory import PostgresMemory
 from tests.fakes.clock import SteppedClock
-from tests.fakes.postgres import DEBIAN, PGVECTOR, PostgresServer, unavailable_reason
+from tests.fakes.postgres import PostgresServer
 
 # Opens a memory at an address
 Open = Callable[[str, Embedder], PostgresMemory]
-
-
-@pytest.fixture(scope="session")
-def debian_server() -> Iterator[PostgresServer]:
-    """Trigrams and no vectors."""
-    yield from _running(DEBIAN)
-
-
-@pytest.fixture(scope="session")
-def pgvector_server() -> Iterator[PostgresServer]:
-    """Vectors and no trigrams."""
-    yield from _running(PGVECTOR)
 
 
 @pytest.fixture(params=["debian_server", "pgvector_server"])
@@ -46,12 +34,3 @@ async def open_memory() -> AsyncIterator[Open]:
     yield make
     for memory in opened:
         await memory.aclose()
-
-
-def _running(kind: str) -> Iterator[PostgresServer]:
-    if reason := unavailable_reason(kind):
-        pytest.skip(reason)
-    server = PostgresServer(kind)
-    server.start()
-    yield server
-    server.remove()
