@@ -12,7 +12,6 @@ import pty
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 import tty
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from pathlib import Path
 from firmware.host import interpreter
 from firmware.host.bundle import FIRMWARE, bundle, lay_out
 from firmware.host.control import ControlLine
+from firmware.host.scratch import scratch_folder
 from firmware.host.shrink import shrunk
 
 START = FIRMWARE / "simulator" / "start.py"
@@ -120,8 +120,7 @@ class _Machine:
         self.terminal = os.ttyname(far)
         tty.setraw(far)
         os.set_blocking(self._near, False)
-        folder = tempfile.TemporaryDirectory(prefix="barnacle-board-")
-        self._folder = Path(stack.enter_context(folder))
+        self._folder = stack.enter_context(scratch_folder())
         lay_out(shrunk(bundle("simulated")), self._folder)
         (self._folder / "world.json").write_text(world)
         # Grows with every start, as a board's does

@@ -1,0 +1,42 @@
+"""A folder for as long as a simulated board runs; those that killed boards have left are removed.
+
+A folder is held by a lock on a file in it, which ends with the process however it ends.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+PREFIX = "barnacle-board-"
+_HELD = ".held"
+
+
+@contextlib.contextmanager
+def scratch_folder(place: Path | None = None) -> Iterator[Path]:
+    """A fresh folder in `place`, by default where temporary files are; gone at the end."""
+    place = place or Path(tempfile.gettempdir())
+    remove_abandoned(place)
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=place) as name:
+        held = os.open(Path(name) / _HELD, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield Path(name)
+        finally:
+            os.close(held)
+
+
+def remove_abandoned(place: Path) -> None:
+    """Remove what nobody holds any more; what belongs to others stays."""
+    for folder in place.glob(f"{PREFIX}*"):
+        # Not ours to open, or being made or removed at this moment
+        with contextlib.suppress(OSError):
+            held = os.open(folder / _HELD, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(held)
