@@ -41,14 +41,15 @@ from firmware.host.compiler import compiled, for_board
 BAR_BYTES = 90_000
 # About what an STM32F411 leaves free, 100 KB, in the same words
 HEAP = "200k"
-START, BOOT, EVENTS, CONFIGURED, UPDATE, REFLEXES = (
-    "start",
-    "boot",
-    "events",
-    "configured",
-    "update",
-    "reflexes",
-)
+# The moments, in their order: the interpreter alone, with the stand-ins for the hardware, and then
+# the firmware from its first pass on, each with what the ones before have loaded
+BARE = "bare"
+START = "start"
+BOOT = "boot"
+EVENTS = "events"
+CONFIGURED = "configured"
+UPDATE = "update"
+REFLEXES = "reflexes"
 _STAND_INS = FIRMWARE / "simulator" / "bare"
 # What MicroPython's .mpy files call the processor of this computer; others have no native code
 _NATIVE = {2: "x64"}

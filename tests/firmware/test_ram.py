@@ -1,0 +1,98 @@
+"""How much memory the firmware takes, and that shrinking its files changes nothing else."""
+
+import ast
+import itertools
+
+import pytest
+
+from firmware.host import ram
+from firmware.host.bundle import BundledFile, board_names, bundle
+from firmware.host.image import UNCOMPILED
+from firmware.host.shrink import shrunk
+from tests.fakes.board_sim import unavailable_reason
+
+MOMENTS = (ram.BOOT, ram.EVENTS, ram.CONFIGURED, ram.UPDATE, ram.REFLEXES)
+
+
+def measured(board: str) -> ram.Measured:
+    reason = unavailable_reason()
+    if reason is not None:
+        pytest.skip(reason)
+    try:
+        return ram.measure(board)
+    except ram.NotMeasured as err:
+        if "native code" in str(err):
+            pytest.skip(str(err))
+        raise
+
+
+@pytest.mark.parametrize("board", [name for name in board_names() if name not in UNCOMPILED])
+def test_after_boot_the_firmware_takes_less_than_45_kb_of_a_board(board: str) -> None:
+    assert measured(board).firmware_bytes(ram.BOOT) < ram.BAR_BYTES
+
+
+def test_what_is_not_used_takes_nothing_until_it_is() -> None:
+    found = measured("nucleo_f411re")
+    taken = [found.firmware_bytes(moment) for moment in MOMENTS]
+    more = [after - before for before, after in itertools.pairwise(taken)]
+    assert min(more) > 5_000, taken
+    assert found.moments[ram.REFLEXES].free > 40_000
+
+
+def small(target: str, text: str) -> str:
+    (made,) = shrunk([BundledFile(target, text.encode())])
+    return made.content.decode()
+
+
+def test_numbers_of_the_wire_format_stand_where_they_are_used() -> None:
+    text = small("node/a.py", "import frame\nx = frame.METHOD_REFLEX, frame.BAUD_FORMAT\n")
+    assert text == "x = (13, '<I')\n"
+
+
+def test_names_that_others_know_stay() -> None:
+    text = """
+class Thing:
+    def __init__(self, pin, value):
+        self._pin = pin
+        self.level = value
+
+    def _look(self, _unused):
+        return self._pin, self.other._theirs, getattr(self, "_asked"), self._asked
+
+    def init(self, mode, value=0):
+        self._asked = self._look(mode)
+        other.init(value=value)
+"""
+    made = small("node/a.py", text)
+    assert "_pin" not in made
+    assert "_look" not in made
+    assert "def init(self, a0, value=0)" in made
+    assert made.count("_asked") == 3
+    assert "_theirs" in made
+
+
+def test_an_argument_keeps_its_meaning_in_a_function_inside() -> None:
+    text = (
+        "def outer(one, two):\n    def inner(three):\n        return one, three\n    return inner\n"
+    )
+    space: dict[str, object] = {}
+    exec(small("node/a.py", text), space)
+    outer = space["outer"]
+    assert callable(outer)
+    assert outer(1, 2)(3) == (1, 3)
+
+
+def test_shrinking_leaves_every_public_name_of_the_firmware() -> None:
+    files = bundle("simulated")
+    for before, after in zip(files, shrunk(files), strict=True):
+        assert before.target == after.target
+        if before.target != "frame.py":
+            assert public(before.content) == public(after.content), before.target
+
+
+def public(content: bytes) -> list[str]:
+    return [
+        node.name
+        for node in ast.walk(ast.parse(content))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    ]
