@@ -21,6 +21,8 @@ _POWER_ON = 1
 # A pressed button closes and opens so often, a millisecond or two apart, before it stays
 _BOUNCES = 6
 _FAR_MS = 1_000
+# Longer than any pass: the firmware hung, or its process was stopped
+_STALL_MS = 500
 _BY_PIN = {row["pin"]: row for row in board.PINS}
 _BY_NAME = {row["name"]: row for row in board.PINS}
 
@@ -207,6 +209,8 @@ def feed():
     gap_ms = time.ticks_diff(now_ms, _world.fed_ms)
     if gap_ms > _world.watchdog_ms:
         record({"event": "watchdog", "late_ms": gap_ms})
+    elif gap_ms > _STALL_MS:
+        record({"event": "stall", "late_ms": gap_ms})
     _world.fed_ms = now_ms
     if not _world.ready:
         _world.ready = True

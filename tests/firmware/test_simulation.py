@@ -1,4 +1,6 @@
 import json
+import os
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -110,6 +112,27 @@ def test_a_world_has_a_script(tmp_path: Path) -> None:
 def test_a_firmware_that_hangs_starves_its_watchdog(own_board: BoardSim) -> None:
     own_board.order({"freeze_ms": 2100})
     assert soon(lambda: own_board.record()[-1]["event"] == "watchdog")
+
+
+def interpreter_of(board: BoardSim) -> int:
+    assert board._process is not None
+    host = board._process.pid
+    (child,) = Path(f"/proc/{host}/task/{host}/children").read_text().split()
+    return int(child)
+
+
+def test_the_record_says_that_the_board_itself_was_stopped(own_board: BoardSim) -> None:
+    os.kill(interpreter_of(own_board), signal.SIGSTOP)
+    time.sleep(0.6)
+    os.kill(interpreter_of(own_board), signal.SIGCONT)
+    assert soon(lambda: own_board.record()[-1]["event"] == "stall")
+    assert own_board.record()[-1]["late_ms"] >= 600
+
+
+def test_the_record_says_that_the_board_itself_was_killed(own_board: BoardSim) -> None:
+    os.kill(interpreter_of(own_board), signal.SIGKILL)
+    assert soon(lambda: own_board.record()[-1]["event"] == "killed")
+    assert own_board.record()[-1]["signal"] == signal.SIGKILL
 
 
 def test_the_watchdog_is_fed_in_time(board: BoardSim) -> None:

@@ -36,6 +36,8 @@ _HELD_AT_MOST_S = 1.2
 # A miss is waited for, so that its time can be told
 _PATIENCE_S = LEASE_MS / 1000 + 3.0
 _LOOK_S = 0.05
+# Of the record, when the lamp stays on: enough to see what the board did, and whether it lived
+_TOLD_EVENTS = 8
 # A few are the machine's; more than there are trials are a lamp that nobody keeps on
 _MOST_VOID = 32
 
@@ -150,5 +152,6 @@ def _trial(sim: BoardSim, blow: str, fallen_ms: float, give_up_s: float) -> Tria
         if value == 0:
             return Trial(blow, at_ms - fallen_ms, is_void=at_ms < int(fallen_ms))
         if is_last:
+            print(f"\n  still on after {blow}: {sim.record()[-_TOLD_EVENTS:]}", flush=True)
             return Trial(blow, None)
         time.sleep(_LOOK_S)
