@@ -59,15 +59,16 @@ async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> M
     """Restore each of these; None stands for one that could not be read."""
     new_ids: dict[int, int] = {}
     hidden: list[tuple[MemoryEntry, int]] = []
-    unreadable = 0
+    moved = unreadable = 0
     async for entry in entries:
         if entry is None:
             unreadable += 1
             continue
         put = await memory.restore(replace(entry, superseded_by=None))
+        moved += 1
         new_ids[entry.memory_id] = put.memory_id
         if entry.superseded_by is not None:
             hidden.append((put, entry.superseded_by))
     for put, by in hidden:
         await memory.restore(replace(put, superseded_by=new_ids.get(by, by)))
-    return Moved(len(new_ids), unreadable)
+    return Moved(moved, unreadable)

@@ -1,0 +1,74 @@
+"""Bringing memories in from a file or a folder, whatever agent has written it.
+
+Our own snapshots come back with every field, where nothing newer is here. What others wrote has
+neither owner nor trust: both are the caller's to give, and trust is the least by default.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from itertools import islice
+from pathlib import Path
+
+from agent.errors import MemoryUnavailable
+from agent.memory import openclaw, snapshot, zeroclaw
+from agent.memory.base import Memory, MemoryEntry, Scope
+from agent.memory.transfer import Moved, carry
+from agent.messages import Provenance
+
+# More than a hundred thousand memories; no snapshot of a household is larger
+MAX_FILE_BYTES = 256 * 1024 * 1024
+_PAGE_ENTRIES = 200
+
+_Found = Iterator[MemoryEntry | None]
+
+
+async def bring_in(
+    memory: Memory, path: Path, scope: Scope, provenance: Provenance = Provenance.WEB
+) -> Moved:
+    """Restore the memories of a snapshot of ours or ZeroClaw's, or of OpenClaw's files.
+
+    Args:
+        scope, provenance: of memories whose file does not say whose they are.
+
+    Raises:
+        MemoryUnavailable: it cannot be read, or the store failed; what came before is here.
+    """
+    try:
+        found = await asyncio.to_thread(_read, path, scope, provenance)
+        return await carry(_newer(memory, found), memory)
+    except OSError as err:
+        raise MemoryUnavailable(f"{path} cannot be read: {err.strerror}") from err
+
+
+def _read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
+    if path.is_dir():
+        return _notes(path, scope, provenance)
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise MemoryUnavailable(f"{path} is larger than {MAX_FILE_BYTES // 1024**2} MB")
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if text.startswith(snapshot.HEADER.split("\n", 1)[0]):
+        return snapshot.parse(text.split("\n"))
+    if zeroclaw.TITLE in text[:1000]:
+        return zeroclaw.parse(text, scope, provenance)
+    return openclaw.parse(path, scope, provenance)
+
+
+def _notes(folder: Path, scope: Scope, provenance: Provenance) -> _Found:
+    files = openclaw.files(folder)
+    if not files:
+        raise MemoryUnavailable(f"{folder} has neither {openclaw.LASTING} nor days in memory/")
+    return (entry for file in files for entry in openclaw.parse(file, scope, provenance))
+
+
+async def _newer(memory: Memory, found: _Found) -> AsyncIterator[MemoryEntry | None]:
+    """Those that are not here, or older here."""
+    while page := await asyncio.to_thread(lambda: list(islice(found, _PAGE_ENTRIES))):
+        for entry in page:
+            if entry is None or await _is_newer(memory, entry):
+                yield entry
+
+
+async def _is_newer(memory: Memory, entry: MemoryEntry) -> bool:
+    held = await memory.get(entry.key, entry.scope)
+    is_same = held is not None and held.scope.owner == entry.scope.owner
+    return held is None or not is_same or held.updated_at_s < entry.updated_at_s
