@@ -12,7 +12,7 @@ from agent.link.frame import Frame, encode
 from firmware.host.wire import Refused, Wire
 from tests.fakes.board_sim import BoardSim
 from tests.firmware.conftest import simulated
-from tests.firmware.methods import OFF, ON, switch
+from tests.firmware.methods import GPIO_WRITE, OFF, ON, PINS, switch
 
 SILENCE_MS = 500
 GRACE_MS = 50
@@ -80,6 +80,21 @@ def test_a_silent_host_means_safe_outputs(wire: Wire, board: BoardSim) -> None:
         assert SILENCE_MS - GRACE_MS <= on_for_ms(board, pin) <= SILENCE_MS + GRACE_MS
     assert wire.status()[2] == 0
     assert switch(wire, "led", ON) == ON
+
+
+def test_what_is_read_after_its_sender_has_died_ends_by_silence(own_board: BoardSim) -> None:
+    with Wire(str(own_board.port)) as wire, socket.socket(socket.AF_UNIX) as control:
+        wire.greet()
+        control.connect(str(own_board.port.with_name("board.ctl")))
+        control.sendall(b'{"freeze_ms": 300}\n')
+        time.sleep(GRACE_MS / 1000)
+        # They wait in the line, the last words of this host
+        wire.send(codec.REQUEST, wire.request(GPIO_WRITE, PINS["led"] + ON))
+        renewal = wire.request(codec.METHOD_LEASE_RENEW, struct.pack("<I", 0xFFFFFFFF))
+        wire.send(codec.REQUEST, renewal, 1)
+        assert control.recv(100) == b'{"ok": true}\n'
+        time.sleep((SILENCE_MS + 2 * GRACE_MS) / 1000)
+        assert SILENCE_MS - GRACE_MS <= on_for_ms(own_board, "led") <= SILENCE_MS + GRACE_MS
 
 
 def test_a_host_that_shows_itself_is_alive(wire: Wire, board: BoardSim) -> None:
