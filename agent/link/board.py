@@ -242,13 +242,13 @@ class SerialBoard:
         if self._is_stopped:
             self._lock(live)
         try:
-            reason = await self._hold(live, raw)
+            reason = await self._hold(live, raw, greeting.identity)
         finally:
             self._live = None
         # At once, not only after the port is closed
         self._become(BoardState.CONNECTING, path, reason)
 
-    async def _hold(self, live: _Live, raw: bytes) -> str:
+    async def _hold(self, live: _Live, raw: bytes, identity: BoardIdentity) -> str:
         """Renew leases until the session ends; the reason of its end."""
         async with asyncio.TaskGroup() as group:
             serving = self._subscriptions.serve(live.connection, live.manifest)
@@ -256,7 +256,7 @@ class SerialBoard:
             renewing = group.create_task(self._keep_renewing(live))
             group.create_task(self._look_for_lock(live))
             await asyncio.to_thread(self._cache.put, raw)
-            await self._look_for_firmware()
+            self._note(firmware=await asyncio.to_thread(offer, identity))
             reason = await live.connection.lost()
             renewing.cancel()
             listening.cancel()
@@ -266,11 +266,6 @@ class SerialBoard:
         live.leases.drop_all()
         live.connection.stop()
         self._note(lock=_lock_sentence(wire.REASON_ESTOP))
-
-    async def _look_for_firmware(self) -> None:
-        identity = self._status.identity
-        if identity is not None:
-            self._note(firmware=await asyncio.to_thread(offer, identity))
 
     async def _look_for_lock(self, live: _Live) -> None:
         """What an earlier session has left, asked after the first round trip has made it ready."""

@@ -7,7 +7,7 @@ import pytest
 import serial.tools.list_ports
 from serial.tools.list_ports_common import ListPortInfo
 
-from agent.link.discovery import SerialPorts
+from agent.link.discovery import SerialPorts, may_be_a_board
 from agent.link.settings import BoardSettings
 
 
@@ -88,3 +88,11 @@ async def test_what_was_found_can_be_opened(terminal: str) -> None:
     port = await SerialPorts(BoardSettings(port=terminal)).open(terminal)
     assert port.path == terminal
     await port.aclose()
+
+
+@pytest.mark.parametrize(
+    ("usb_id", "expected"),
+    [("0483:374b", True), ("f055:9800", True), ("1a86:7523", False), ("", False)],
+)
+def test_only_devices_of_known_vendors_may_be_written_to(usb_id: str, *, expected: bool) -> None:
+    assert may_be_a_board(usb_id) is expected

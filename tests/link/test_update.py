@@ -2,6 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from agent.errors import CallRefused, LinkLost
 from agent.link.image import About, Image
 from agent.link.update import UpdateFailed, Updater
 from tests.fakes.flash import NativeFlash
@@ -9,6 +10,7 @@ from tests.fakes.updatable_board import UpdatableBoard
 from tests.fakes.virtual_time import LoopClock, in_virtual_time
 from tests.firmware.update_on_cpython import BOARD, Board, board_with, image
 
+STATE, FINISH, CONFIRM = 0, 3, 4
 NEW = Image(About(BOARD, 2, (0, 2, 0)), image(2))
 
 
@@ -104,3 +106,84 @@ async def test_a_board_that_stays_away_ends_it(hardware: Board) -> None:
 
     with pytest.raises(UpdateFailed, match="went away"):
         await updated(Gone(hardware, lose=(5,)))
+
+
+class LosesOne(UpdatableBoard):
+    """The first exchange of one action is lost before it is done, or its answer after it."""
+
+    def __init__(self, hardware: Board, action: int, *, is_done: bool) -> None:
+        super().__init__(hardware)
+        self._action = action
+        self._is_done = is_done
+        self.lost = 0
+
+    async def exchange(self, method: int, arguments: bytes) -> bytes:
+        if arguments[0] != self._action or self.lost:
+            return await super().exchange(method, arguments)
+        self.lost += 1
+        if self._is_done:
+            await super().exchange(method, arguments)
+        raise LinkLost("unplugged")
+
+
+@in_virtual_time
+async def test_a_board_that_goes_before_anything_was_sent_ends_it(hardware: Board) -> None:
+    with pytest.raises(UpdateFailed, match="not there any more: unplugged"):
+        await updated(LosesOne(hardware, STATE, is_done=False))
+    assert hardware.build() == 1
+
+
+@pytest.mark.parametrize("action", [FINISH, CONFIRM])
+def test_an_answer_that_is_lost_at_the_end_is_shown_by_what_comes_back(
+    hardware: Board, action: int
+) -> None:
+    @in_virtual_time
+    async def update() -> None:
+        board = LosesOne(hardware, action, is_done=True)
+        said, _sent = await updated(board)
+        assert said == "garden runs firmware 0.2.0 (build 2)"
+        assert board.lost == 1
+
+    update()
+    assert (hardware.power_on(), hardware.slots.trial, hardware.build()) == (1, False, 2)
+
+
+@in_virtual_time
+async def test_firmware_that_is_on_trial_itself_is_not_replaced(hardware: Board) -> None:
+    class NeverConfirms(UpdatableBoard):
+        async def exchange(self, method: int, arguments: bytes) -> bytes:
+            if arguments[0] == CONFIRM:
+                raise CallRefused("busy", "not now")
+            return await super().exchange(method, arguments)
+
+    board = NeverConfirms(hardware)
+    with pytest.raises(UpdateFailed, match="not now"):
+        await updated(board)
+    with pytest.raises(UpdateFailed, match="on trial itself"):
+        await updated(board)
+
+
+@in_virtual_time
+async def test_what_arrived_damaged_is_refused_at_the_end(hardware: Board) -> None:
+    damaged = Image(NEW.about, NEW.content[:-1] + b"?")
+    with pytest.raises(UpdateFailed, match="refuses"):
+        await updated(UpdatableBoard(hardware), WronglyNamed(damaged.about, damaged.content))
+    assert hardware.build() == 1
+
+
+class WronglyNamed(Image):
+    """Announced with the hash of another."""
+
+    @property
+    def digest(self) -> bytes:
+        return bytes(32)
+
+
+@in_virtual_time
+async def test_an_answer_without_sense_ends_it(hardware: Board) -> None:
+    class Mumbles(UpdatableBoard):
+        async def exchange(self, method: int, arguments: bytes) -> bytes:
+            return b""
+
+    with pytest.raises(UpdateFailed, match="makes no sense"):
+        await updated(Mumbles(hardware))

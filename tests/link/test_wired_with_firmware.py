@@ -91,6 +91,8 @@ async def test_what_the_firmware_refuses_is_named(sim: BoardSim, tmp_path: Path)
     twice = {"lamp_1": LAMP, "lamp_2": PinSettings(pin="PC13")}
     async with running(sim, tmp_path, twice) as board:
         assert "refuses its configuration: lamp_2: " in board.status.trouble
+        assert board.misconfigured in board.status.trouble
+        assert "lamp_2" in board.misconfigured
         await board.call("gpio_read", {"pin": "led"})
 
 
