@@ -348,7 +348,7 @@ class Session:
 
     def _on_rate(self, payload: bytes, now_s: float) -> None:
         if len(payload) >= struct.calcsize(wire.BAUD_FORMAT):
-            self.rate.answered(*struct.unpack_from(wire.BAUD_FORMAT, payload), now_s)
+            self.rate.answered(struct.unpack_from(wire.BAUD_FORMAT, payload)[0], now_s)
 
     def _on_answer(self, payload: bytes) -> None:
         head = struct.calcsize(wire.ANSWER_FORMAT)

@@ -1,7 +1,8 @@
 import pytest
 
 from firmware.host.wire import Wire
-from scripts.lib.fuzz.campaign import Tail, campaign
+from scripts.lib.fuzz.campaign import campaign
+from scripts.lib.fuzz.tail import Tail
 from tests.fakes.board_sim import BoardSim
 
 # Half of what the suite shows, so that a busy machine has time for each

@@ -9,12 +9,12 @@ import random
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 from agent.link import frame as codec
 from firmware.host.wire import Silence, Wire
 from scripts.lib.fuzz.frames import GPIO_WRITE, SPOILED, Forge
+from scripts.lib.fuzz.tail import Tail
 from tests.fakes.board_sim import BoardSim
 
 LAMP, TARGETS = "led", ("pump", "relay")
@@ -189,20 +189,3 @@ class _Fuzzer:
         pins = [event for event in events if event["event"] == "pin"]
         self._found.ruled += sum(event["name"] == RULED for event in pins)
         return [event for event in pins if event["name"] != RULED]
-
-
-class Tail:
-    """What a record has got since it was last read."""
-
-    def __init__(self, record: Path) -> None:
-        self._record = record
-        self._offset = 0
-        self.read()
-
-    def read(self) -> list[dict[str, Any]]:
-        with self._record.open("rb") as file:
-            file.seek(self._offset)
-            lines = file.read().splitlines(keepends=True)
-        whole = [line for line in lines if line.endswith(b"\n")]
-        self._offset += sum(map(len, whole))
-        return [json.loads(line) for line in whole]
