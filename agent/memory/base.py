@@ -89,6 +89,17 @@ class MemoryEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Heard:
+    """A message from a person, before anything of it is remembered; ids grow."""
+
+    heard_id: int
+    person: str
+    conversation: str
+    text: str
+    provenance: Provenance
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryStats:
     """What a store holds; `details` is what only its backend knows, as names and sentences."""
 
