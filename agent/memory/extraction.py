@@ -35,7 +35,7 @@ _PASTED = re.compile(
 _RULES = re.compile(
     r"\b(?:whenever|from now on|always|never|every time|ignore|disregard|instructions?|"
     r"must|shall|immer wenn|ab jetzt|immer|niemals|ignorier\w*|siempre|nunca|cuando diga)\b"
-    r"|^(?:when|if|wenn|falls|cuando|si)\b|每次|总是|總是|永远|忽略|いつも|必ず|無視|항상|무시",
+    r"|(?:^|[^\w\s]\s*)(?:when|if|wenn|falls|cuando|si)\b|每次|总是|總是|永远|忽略|いつも|必ず|無視|항상|무시",
     re.IGNORECASE,
 )
 
