@@ -142,8 +142,14 @@ class BridgeUART:
 
 
 def bitstream(pin, _encoding, _timing, data):
+    # A function of its own: one with a comprehension takes memory as soon as it is called
+    with interrupts.step:
+        _show(pin.name, data)
+
+
+def _show(name, data):
     colours = [[data[at + 1], data[at], data[at + 2]] for at in range(0, len(data), 3)]
-    world.record_pixels(pin.name, colours)
+    world.record_pixels(name, colours)
 
 
 def time_pulse_us(pin, _level, limit_us=1_000_000):

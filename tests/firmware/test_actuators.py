@@ -100,6 +100,20 @@ def test_duties_and_servos_go_safe_while_the_loop_is_stuck(
     assert [one for one in bench_board.record() if one["event"] == "interrupt_fault"] == []
 
 
+def test_pixels_go_dark_while_the_loop_is_stuck(bench: Wire, bench_board: BoardSim) -> None:
+    paint(bench, 0, 8, 9, 9, 9)
+    at_ms = int(str(events(bench_board, "pixels", "ring")[-1]["ms"]))
+    bench_board.order({"spin_ms": 900})
+    # The first one after that is the interrupt's: the loop comes later
+    seen = events(bench_board, "pixels", "ring")
+    after = [one for one in seen if int(str(one["ms"])) > at_ms]
+    assert after[0]["pixels"] == [[0, 0, 0]] * 8
+    assert int(str(after[0]["ms"])) - at_ms <= 600
+    assert [one for one in bench_board.record() if one["event"] == "interrupt_fault"] == []
+    bench.status()  # the loop has come around
+    assert paint(bench, 0, 1, 9, 9, 9) == 1
+
+
 def test_a_servo_turns_at_its_own_speed(bench: Wire, bench_board: BoardSim) -> None:
     turn(bench, "arm", 0)
     before = len(events(bench_board, "servo", "servo"))

@@ -2,6 +2,8 @@
 #
 # To outputs.py it looks like a pin: 1 while any pixel is lit, 0 when all are dark, which is its
 # safe value. Sending 64 pixels keeps interrupts off for 2 ms; what the link loses is sent again.
+# Darkness is also sent from the hard interrupt of the dead man's handle: nothing here takes memory
+# for it.
 
 from time import ticks_ms
 
@@ -21,8 +23,6 @@ _TIMING = (400, 850, 800, 450)
 
 class Neopixel:
     OUT = machine.Pin.OUT
-    # Sending is too long for an interrupt: the loop does it
-    TRIPS = False
 
     def __init__(self, entry):
         require_known(entry, ("count", "brightest"), is_output=True)
@@ -31,8 +31,10 @@ class Neopixel:
         # Dark, and nothing else
         self.safe = whole(entry, "safe", 0, 0, 0)
         self._pin = machine.Pin(entry["pin"], machine.Pin.OUT, value=0)
-        # In the order of the chain: green, red, blue
+        # In the order of the chain: green, red, blue. What is wanted is shown once it may be on: an
+        # interrupt that makes it dark meanwhile does not lose it, nor bring it back later.
         self._shown = bytearray(self._most * _COLOURS)
+        self._wanted = bytearray(self._most * _COLOURS)
 
     def init(self, _mode, value):
         self.value(value)
@@ -41,8 +43,11 @@ class Neopixel:
         # Pixels cannot be asked: what was sent last is what is told
         if level is None:
             return 1 if any(self._shown) else 0
-        if not level:
-            self._fill(0, self._most, 0, 0, 0)
+        if level:
+            self._shown[:] = self._wanted
+        else:
+            for at in range(len(self._shown)):
+                self._shown[at] = 0
         machine.bitstream(self._pin, 0, _TIMING, self._shown)
         return None
 
@@ -59,21 +64,14 @@ class Neopixel:
             raise Refusal(frame.OUT_OF_RANGE, "this chain has %d pixels" % self._most)
         if max(red, green, blue) > self._brightest:
             raise Refusal(frame.OUT_OF_RANGE, "no colour above %d here" % self._brightest)
-        before = bytes(self._shown)
-        self._fill(first, count, red, green, blue)
-        try:
-            outputs.write(index, 1 if any(self._shown) else 0, ticks_ms())
-        except Refusal:
-            self._shown[:] = before
-            raise
+        self._wanted[:] = self._shown
+        for at in range(first * _COLOURS, (first + count) * _COLOURS, _COLOURS):
+            self._wanted[at] = green
+            self._wanted[at + 1] = red
+            self._wanted[at + 2] = blue
+        outputs.write(index, 1 if any(self._wanted) else 0, ticks_ms())
         answer[AT] = self._lit()
         return 1
-
-    def _fill(self, first, count, red, green, blue):
-        for at in range(first * _COLOURS, (first + count) * _COLOURS, _COLOURS):
-            self._shown[at] = green
-            self._shown[at + 1] = red
-            self._shown[at + 2] = blue
 
     def _lit(self):
         return sum(
