@@ -21,11 +21,13 @@ from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import LOCAL, OWNER, Terminal
 from agent.cli.embedder import embedder_of, embedding_key
 from agent.clock import Clock, SystemClock
+from agent.dispatch.activity import Activity
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
+from agent.dispatch.light import Signs, StatusLight, light_on, shine
 from agent.dispatch.oversight import Oversight
 from agent.dispatch.owner import AbsentOwner, ChannelOwner, Owner, Tell
 from agent.dispatch.presence import Button, NoButton, PresenceRule
@@ -41,6 +43,7 @@ from agent.link.board import SerialBoard
 from agent.memory.backends import Place, open_backend
 from agent.memory.base import Memory
 from agent.memory.switching import left_behind, note
+from agent.memory.transfer import keep_snapshot
 from agent.providers.base import Provider
 from agent.providers.catalog import OPENAI
 from agent.providers.credentials import chosen_service, find_keys
@@ -96,11 +99,15 @@ class _Agent:
     last_error: LastError
     stop: EmergencyStop
     watchers: tuple[Watcher, ...]
+    lights: tuple[StatusLight | None, ...]
+    activity: Activity
 
     async def aclose(self) -> None:
         """Let go of everything, what was made last first."""
         await self.provider.aclose()
         await self.http.aclose()
+        if self.settings.memory.snapshot:
+            await keep_snapshot(self.memory, self.paths.brain_db.parent)
         await self.memory.aclose()
         await self.embedder.aclose()
         await self.journal.aclose()
@@ -163,6 +170,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     service = chosen_service(settings.provider, environ) or OPENAI
     for credential in find_keys(settings.provider, environ, service):
         redactor.add(credential.key)
+    lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
     watchers = tuple(
         Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
         for board, wanted in zip(boards, settings.every_board(), strict=True)
@@ -173,7 +181,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         paths,
         clock,
         http,
-        _provider(settings, environ, http, embedder),
+        _provider(settings, environ, http, embedder, clock),
         embedder,
         memory,
         open_journal(paths.agent_db),
@@ -182,13 +190,18 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
             tools,
             [
                 source
-                for board in boards
-                for source in (BoardTools(board).tools, ReflexTools(board).tools)
+                for board, light in zip(boards, lights, strict=True)
+                for source in (
+                    BoardTools(board, light.moved if light else None).tools,
+                    ReflexTools(board).tools,
+                )
             ],
         ),
         last_error,
         EmergencyStop(paths.state_dir),
         watchers,
+        lights,
+        Activity(),
     )
 
 
@@ -202,15 +215,20 @@ def _memory(settings: Settings, paths: Paths, embedder: Embedder, clock: Clock) 
 
 
 def _provider(
-    settings: Settings, environ: Mapping[str, str], http: HttpClient, embedder: Embedder
+    settings: Settings,
+    environ: Mapping[str, str],
+    http: HttpClient,
+    embedder: Embedder,
+    clock: Clock,
 ) -> Provider:
     # Working without a network does not begin with a question to a service
     offline = OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
     if chosen_service(settings.provider, environ) is None:
         return offline
-    from agent.providers.create import service_provider  # noqa: PLC0415 - offline goes without it
+    from agent.providers.create import chain  # noqa: PLC0415 - offline goes without it
 
-    return FallbackProvider(service_provider(settings.provider, environ, http), offline)
+    first = chain(settings.provider, settings.providers, environ, http, clock)
+    return FallbackProvider(first, offline) if settings.provider.offline_last else first
 
 
 def _fixed_tools(paths: Paths, memory: Memory, clock: Clock) -> list[AnyTool]:
@@ -246,7 +264,7 @@ async def _at_work(
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
     oversight = Oversight(agent.stop, agent.boards)
     button = _button(agent)
-    delivery = Delivery(agent.journal, by_name, agent.clock)
+    delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity)
     dispatcher = Dispatcher(
         agent.journal,
         _conversations(agent, button),
@@ -266,7 +284,12 @@ async def _at_work(
             owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
             for watcher in agent.watchers:
                 tasks.create_task(watcher.run(owner))
+            signs = Signs(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
+            shining = tasks.create_task(shine(agent.lights, signs))
             yield dispatcher, reporter, tasks
+            # Before the outputs are made safe, or it would be lit again
+            shining.cancel()
+            await asyncio.wait([shining])
             await asyncio.gather(*(board.release() for board in agent.boards))
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
     except* _Over:
@@ -303,9 +326,10 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
         StandingApprovals(agent.paths.state_dir / "approvals.json", agent.clock),
         agent.stop,
         PresenceRule(button, frozenset(settings.presence_for)),
+        agent.activity,
     )
     runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
-    parts = Parts(agent.journal, agent.memory, agent.registry, runner, agent.clock)
+    parts = Parts(agent.journal, agent.memory, agent.registry, runner, agent.clock, agent.activity)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

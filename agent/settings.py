@@ -29,6 +29,8 @@ class Settings(Section, frozen=True, kw_only=True):
 
     agent: AgentSettings = AgentSettings()
     provider: ProviderSettings = ProviderSettings()
+    # Further services by names of one's own, for `provider.fallbacks`
+    providers: dict[str, ProviderSettings] = msgspec.field(default_factory=dict)
     memory: MemorySettings = MemorySettings()
     embeddings: EmbeddingsSettings = EmbeddingsSettings()
     board: BoardSettings = BoardSettings()

@@ -108,6 +108,8 @@ class Provider(ABC):
     """
 
     name: str = "provider"
+    # Why the last request was not answered by the model; empty while it is there
+    trouble: str = ""
 
     @abstractmethod
     async def chat(self, request: ChatRequest) -> ChatResponse:

@@ -3,14 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from agent.clock import Clock
 from agent.errors import ConfigRefused
 from agent.http import HttpClient
+from agent.providers import catalog
+from agent.providers.candidate import Candidate
 from agent.providers.catalog import OPENAI, KnownService, WireName
 from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.endpoint import Endpoint
 from agent.providers.reader import Patience
+from agent.providers.reliable import ReliableProvider
 from agent.providers.service import ServiceProvider
-from agent.providers.settings import ProviderSettings, endpoint
+from agent.providers.settings import AUTO, OFFLINE, ProviderSettings, endpoint
 from agent.providers.wire import Sampling, Wire
 
 AnyService = ServiceProvider[Any]
@@ -58,6 +64,52 @@ def service_provider(
 ) -> AnyService:
     """The way with the key to begin with."""
     return service_providers(settings, environ, http, patience=patience)[0]
+
+
+def chain(
+    settings: ProviderSettings,
+    named: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    http: HttpClient,
+    clock: Clock,
+) -> ReliableProvider:
+    """The configured service, then its fallbacks.
+
+    Args:
+        named: services of `[providers.<name>]`.
+
+    Raises:
+        ConfigRefused: one of them cannot be asked.
+    """
+    first = service_providers(settings, environ, http)
+    candidates = [Candidate(first[0].name, first)]
+    for wanted in settings.fallbacks:
+        where, theirs = _named(wanted, settings, named)
+        ways = service_providers(theirs, environ, http, where)
+        candidates.append(Candidate(wanted, ways))
+    return ReliableProvider(candidates, clock)
+
+
+def _named(
+    wanted: str, settings: ProviderSettings, named: Mapping[str, ProviderSettings]
+) -> tuple[str, ProviderSettings]:
+    """Section and settings of a fallback such as ``groq`` or ``backup:large``."""
+    name, _, model = wanted.partition(":")
+    if name in {"custom", "anthropic-custom"}:
+        raise ConfigRefused(
+            f"provider.fallbacks: give {wanted!r} a table, such as [providers.backup], and name it"
+        )
+    if name in named:
+        where, theirs = f"providers.{name}", named[name]
+    else:
+        try:
+            known = catalog.find(name)
+        except ValueError as err:
+            raise ConfigRefused(f"provider.fallbacks: {err}") from err
+        is_same = settings.kind not in {AUTO, OFFLINE} and catalog.find(settings.kind) == known
+        where = "provider" if is_same else f"providers.{name}"
+        theirs = settings if is_same else ProviderSettings(kind=name)
+    return where, msgspec.structs.replace(theirs, model=model or theirs.model)
 
 
 def _endpoints(

@@ -8,10 +8,13 @@ import logging
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from agent.errors import TransientProviderError
+from agent.errors import KeyRefused, ProviderError, QuotaExhausted, TransientProviderError
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 
 _log = logging.getLogger(__name__)
+
+# A request that is wrong is a person's to see; without a key or money the board still works
+_UNREACHABLE = (TransientProviderError, KeyRefused, QuotaExhausted)
 
 
 class FallbackProvider(Provider):
@@ -24,9 +27,11 @@ class FallbackProvider(Provider):
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
         try:
-            return await self._first.chat(request)
-        except TransientProviderError as err:
+            response = await self._first.chat(request)
+        except _UNREACHABLE as err:
             return await self._without_first(request, err)
+        self.trouble = ""
+        return response
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         begun = False
@@ -34,8 +39,9 @@ class FallbackProvider(Provider):
             async with contextlib.aclosing(self._first.stream(request)) as items:
                 async for item in items:
                     begun = True
+                    self.trouble = ""
                     yield item
-        except TransientProviderError as err:
+        except _UNREACHABLE as err:
             if begun:
                 raise
             response = await self._without_first(request, err)
@@ -58,9 +64,8 @@ class FallbackProvider(Provider):
         await self._first.aclose()
         await self._last_resort.aclose()
 
-    async def _without_first(
-        self, request: ChatRequest, err: TransientProviderError
-    ) -> ChatResponse:
+    async def _without_first(self, request: ChatRequest, err: ProviderError) -> ChatResponse:
+        self.trouble = str(err)
         _log.warning("%s cannot be reached: %s", self._first.name, err)
         response = await self._last_resort.chat(request)
         if response.tool_calls or not response.text:

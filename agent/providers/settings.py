@@ -27,6 +27,10 @@ class ProviderSettings(Section, frozen=True, kw_only=True):
     api_key: Secret = Secret()
     # Further keys of the same service, used in turn when one is asked too often
     more_keys: tuple[Secret, ...] = ()
+    # Who answers when this service does not: names, each with ":" and a model or without
+    fallbacks: tuple[Annotated[str, Meta(min_length=1, max_length=400)], ...] = ()
+    # Whether the board, files and memory are worked in words when no model answers
+    offline_last: bool = True
     temperature: Annotated[float, Meta(ge=0, le=2)] = DEFAULT_TEMPERATURE
     # Longest answer to one request
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = DEFAULT_MAX_TOKENS

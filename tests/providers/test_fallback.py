@@ -1,6 +1,6 @@
 import pytest
 
-from agent.errors import ProviderError, ProviderRefused
+from agent.errors import KeyRefused, ProviderError, ProviderRefused, QuotaExhausted
 from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.fallback import FallbackProvider
@@ -15,12 +15,15 @@ REQUEST = ChatRequest((ChatMessage.user("hi"),))
 
 
 class RefusingProvider(Provider):
-    """Its key is wrong."""
+    """Will not answer."""
 
     name = "refusing"
 
+    def __init__(self, err: ProviderError) -> None:
+        self._err = err
+
     async def chat(self, request: ChatRequest) -> ChatResponse:
-        raise ProviderRefused("the key is wrong")
+        raise self._err
 
 
 async def streamed(provider: Provider) -> list[TextDelta | ChatResponse]:
@@ -48,8 +51,18 @@ async def test_the_last_resort_may_use_tools() -> None:
     assert await streamed(provider) == [wanted]
 
 
-async def test_a_final_refusal_is_not_hidden() -> None:
-    provider = FallbackProvider(RefusingProvider(), ScriptedProvider("hello"))
+@pytest.mark.parametrize("err", [KeyRefused("wrong key"), QuotaExhausted("no money left")])
+async def test_without_a_key_or_money_the_last_resort_answers_and_says_why(
+    err: ProviderError,
+) -> None:
+    provider = FallbackProvider(RefusingProvider(err), ScriptedProvider("hello"))
+    assert (await provider.chat(REQUEST)).text == f"(I cannot reach the model: {err}) hello"
+
+
+async def test_a_request_that_is_wrong_is_not_hidden() -> None:
+    provider = FallbackProvider(
+        RefusingProvider(ProviderRefused("no such model")), ScriptedProvider("hello")
+    )
     with pytest.raises(ProviderRefused):
         await provider.chat(REQUEST)
 

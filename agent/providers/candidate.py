@@ -1,0 +1,71 @@
+"""A model at a service that may answer, with all the keys there are for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.providers.base import Provider
+from agent.providers.circuit import Circuit
+
+# What a service without a word of its own is left alone for after it said "too often"
+COOL_DOWN_S = 10.0
+# A key that was refused is tried again after this: a person may have paid or unlocked it
+REFUSED_S = 600.0
+
+
+@dataclass(slots=True)
+class _Key:
+    """One key's way to the service, and until when it is left alone."""
+
+    provider: Provider
+    rests_until_s: float = 0.0
+    is_refused: bool = False
+
+
+class Candidate:
+    """Gives a way to the model while one is of use.
+
+    Args:
+        name: for people, such as ``groq`` or ``openai:gpt-5.6-luna``.
+        providers: one for each key, the one to begin with first.
+        model: what is asked instead of the service's configured model; None leaves it.
+    """
+
+    def __init__(self, name: str, providers: Sequence[Provider], model: str | None = None) -> None:
+        self.name = name
+        self.model = model
+        self.circuit = Circuit()
+        self._keys = [_Key(provider) for provider in providers]
+
+    @property
+    def first(self) -> Provider:
+        return self._keys[0].provider
+
+    @property
+    def providers(self) -> tuple[Provider, ...]:
+        return tuple(key.provider for key in self._keys)
+
+    def way(self, now_s: float) -> Provider | None:
+        """The way by the key that is used now; None while every key rests."""
+        for key in self._keys:
+            if key.rests_until_s <= now_s:
+                return key.provider
+        return None
+
+    def slow_down(self, provider: Provider, asked_s: float | None, now_s: float) -> None:
+        """Its key asked too often: the next key's turn."""
+        self._rest(provider, now_s + (COOL_DOWN_S if asked_s is None else asked_s))
+
+    def refuse(self, provider: Provider, now_s: float) -> None:
+        """Its key is no good."""
+        self._rest(provider, now_s + REFUSED_S)
+
+    def rest_s(self, now_s: float) -> float:
+        """How long until a key is of use again."""
+        return max(0.0, min(key.rests_until_s for key in self._keys) - now_s)
+
+    def _rest(self, provider: Provider, until_s: float) -> None:
+        position = next(i for i, key in enumerate(self._keys) if key.provider is provider)
+        rested = self._keys.pop(position)
+        rested.rests_until_s = until_s
+        # To the end: the others are used up before this one is asked again
+        self._keys.append(rested)

@@ -1,0 +1,96 @@
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agent.config import Secret
+from agent.errors import ConfigRefused
+from agent.http import HttpClient
+from agent.providers.base import ChatRequest
+from agent.providers.catalog import Auth
+from agent.providers.create import chain, service_providers
+from agent.providers.reliable import ReliableProvider
+from agent.providers.settings import ProviderSettings
+from tests.fakes.clock import SteppedClock
+from tests.fakes.llm_server import failed, running, streamed
+from tests.fakes.llm_talk import ASKED
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+def chained(
+    settings: ProviderSettings,
+    http: HttpClient,
+    named: dict[str, ProviderSettings] | None = None,
+    environ: dict[str, str] | None = None,
+) -> ReliableProvider:
+    return chain(settings, named or {}, environ or {}, http, SteppedClock())
+
+
+async def test_every_key_of_a_service_is_a_way(http: HttpClient) -> None:
+    settings = ProviderSettings(api_key=Secret("a"), more_keys=(Secret("b"), Secret("c")))
+    ways = service_providers(settings, {}, http)
+    assert [way._endpoint.key for way in ways] == [Secret("a"), Secret("b"), Secret("c")]
+
+
+async def test_a_service_is_asked_where_and_how_the_catalogue_says(http: HttpClient) -> None:
+    settings = ProviderSettings(
+        kind="azure", base_url="https://mine.openai.azure.com/openai/v1", model="m"
+    )
+    (way,) = service_providers(settings, {"AZURE_OPENAI_API_KEY": "k"}, http)
+    assert (way._endpoint.auth, way._endpoint.auth_name) == (Auth.HEADER, "api-key")
+    sent = way._endpoint.request("POST", "chat/completions", {}, b"{}")
+    assert (sent.headers["api-key"], "authorization" in sent.headers) == ("k", False)
+
+
+async def test_a_service_without_a_usual_model_wants_one_named(http: HttpClient) -> None:
+    with pytest.raises(ConfigRefused, match=r"set provider\.model; `barnacle models`"):
+        chained(ProviderSettings(kind="llamacpp"), http)
+
+
+async def test_fallbacks_are_asked_in_their_order_with_their_models(http: HttpClient) -> None:
+    async with running(failed(400, "no")) as first, running(streamed("from the second")) as second:
+        settings = ProviderSettings(
+            base_url=first.base_url, model="large", fallbacks=("openai:small", "backup:tiny")
+        )
+        named = {"backup": ProviderSettings(base_url=second.base_url, model="other")}
+        environ = {"OPENAI_API_KEY": "k"}
+        # The first fallback is the same service with another model
+        settings = ProviderSettings(
+            kind="openai", base_url=first.base_url, model="large", fallbacks=settings.fallbacks
+        )
+        provider = chained(settings, http, named, environ)
+        assert (await provider.chat(ASKED)).text == "from the second"
+    assert [request.body["model"] for request in first.requests] == ["large", "small"]
+    assert [request.body["model"] for request in second.requests] == ["tiny"]
+
+
+async def test_the_next_key_is_sent_when_one_is_asked_too_often(http: HttpClient) -> None:
+    async with running(failed(429, "slow down"), streamed("ok")) as server:
+        settings = ProviderSettings(
+            base_url=server.base_url, api_key=Secret("a"), more_keys=(Secret("b"),), model="m"
+        )
+        provider = chained(settings, http)
+        assert (await provider.chat(ChatRequest(ASKED.messages))).text == "ok"
+    keys = [request.headers["authorization"] for request in server.requests]
+    assert keys == ["bearer a", "bearer b"]
+
+
+@pytest.mark.parametrize(
+    ("fallback", "said"),
+    [
+        ("mistrl", "did you mean 'mistral'"),
+        ("groq:llama", "GROQ_API_KEY"),
+        ("custom:http://127.0.0.1/v1", "give 'custom:http://127.0.0.1/v1' a table"),
+        ("llamacpp", "set providers.llamacpp.model"),
+    ],
+)
+async def test_a_fallback_that_cannot_be_asked_is_refused_by_name(
+    fallback: str, said: str, http: HttpClient
+) -> None:
+    with pytest.raises(ConfigRefused, match=said):
+        chained(ProviderSettings(api_key=Secret("k"), fallbacks=(fallback,)), http)
