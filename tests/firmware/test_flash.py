@@ -8,7 +8,7 @@ import pytest
 
 from firmware.host import flash, interpreter, prompt
 from firmware.host.bundle import BundledFile
-from firmware.host.image import installed
+from firmware.host.image import image, installed
 from tests.fakes.board_sim import unavailable_reason
 from tests.fakes.flash import NativeFlash
 from tests.firmware.update_on_cpython import board_with
@@ -135,3 +135,20 @@ def test_what_is_flashed_is_started_and_on_no_trial(
         assert board.slots.choose(store) == (0, False)
         about = json.loads(board.slots.Image(store, 0).open("about.json", "rb").read())
         assert about["board"] == "nucleo-f411re"
+
+
+@pytest.mark.parametrize(
+    ("board", "files_kb", "holds_two"),
+    [
+        ("nucleo_f401re", 64, False),
+        ("nucleo_f411re", 64, False),
+        ("nucleo_f446re", 64, False),
+        ("pyboard_v11", 112, True),
+        ("nucleo_wb55", 256, True),
+    ],
+)
+def test_two_versions_fit_where_the_readme_says_so(
+    board: str, files_kb: int, *, holds_two: bool
+) -> None:
+    # A tenth is for boot.py and its like, and for what the file system needs itself
+    assert (2 * len(image(board)) < files_kb * 1024 * 0.9) is holds_two
