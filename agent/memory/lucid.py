@@ -19,6 +19,7 @@ from agent.memory.base import CORE, EVERYBODYS, Memory, MemoryEntry, MemoryStats
 from agent.memory.keys import key_of
 from agent.memory.lucid_tool import Found, LucidTool
 from agent.memory.text import asked_tokens, normalise, tokens
+from agent.memory.transfer import KnowsSnapshots
 from agent.messages import Provenance
 from agent.storage.files import write_atomic
 
@@ -118,6 +119,11 @@ class LucidMemory:
 
     async def restore(self, entry: MemoryEntry) -> MemoryEntry:
         return await self._local.restore(entry)
+
+    async def remember_snapshot(self, digest: str) -> None:
+        """What is in the file is what a snapshot has."""
+        if isinstance(self._local, KnowsSnapshots):
+            await self._local.remember_snapshot(digest)
 
     async def stats(self) -> MemoryStats:
         stats = await self._local.stats()

@@ -26,6 +26,12 @@ class MemorySettings(Section, frozen=True, kw_only=True):
     # sentences of the benchmarks: 0.4 keeps 98-99 % of what was rightly found and a quarter of
     # what is found for English questions about something else
     min_score: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.4
+    # MEMORY_SNAPSHOT.md beside the database, from which a lost or damaged one comes back
+    snapshot: bool = True
+    # Turns of conversations are kept for so long
+    conversation_days: Annotated[int, Meta(ge=1, le=3650)] = 30
+    # Beyond it the least trusted go first; what people said of themselves never goes
+    max_memories: Annotated[int, Meta(ge=100, le=2_000_000)] = 100_000
 
     def __post_init__(self) -> None:
         if self.postgres_url and self.postgres_url_file:

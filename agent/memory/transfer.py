@@ -4,14 +4,20 @@ Works over any backend, by `entries` and `restore`; what hides a memory is follo
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry
 from agent.memory.generations import Generations, Written
 
+_log = logging.getLogger(__name__)
+
+# A stop waits no longer: what is in the database is safe there
+STOP_TIMEOUT_S = 15.0
 # Memories that are written at a time
 _PAGE_ENTRIES = 500
 
@@ -53,6 +59,29 @@ async def take_snapshot(memory: Memory, folder: Path) -> Written:
     if isinstance(memory, KnowsSnapshots):
         await memory.remember_snapshot(written.digest)
     return written
+
+
+async def keep_snapshot(memory: Memory, folder: Path, timeout_s: float = STOP_TIMEOUT_S) -> None:
+    """Take a snapshot where there is something to keep; what goes wrong is said, never raised.
+
+    Beside `brain.db` are its own snapshots alone: at the next start they count as what it had.
+    """
+    if not isinstance(memory, KnowsSnapshots):
+        folder /= memory.name
+    elif not await asyncio.to_thread(_was_used, folder):
+        return
+    try:
+        async with asyncio.timeout(timeout_s):
+            if await memory.count() or await asyncio.to_thread(_was_used, folder):
+                await take_snapshot(memory, folder)
+    except TimeoutError:
+        _log.warning("no snapshot of the memories was taken within %s s", timeout_s)
+    except (MemoryUnavailable, StorageFull, OSError) as err:
+        _log.warning("no snapshot of the memories was taken: %s", err)
+
+
+def _was_used(folder: Path) -> bool:
+    return (folder / "brain.db").exists() or Generations(folder).newest_path.exists()
 
 
 async def carry(entries: AsyncIterable[MemoryEntry | None], memory: Memory) -> Moved:
