@@ -172,7 +172,7 @@ def _is_empty(item: TextDelta | ChatResponse) -> bool:
     """Services that are overloaded send such answers; one that was withheld says so."""
     if isinstance(item, TextDelta) or item.stop is not Stop.END:
         return False
-    return not item.text.strip() and not item.tool_calls
+    return not item.text and not item.tool_calls
 
 
 def _for(candidate: Candidate, request: ChatRequest) -> ChatRequest:

@@ -219,7 +219,7 @@ async def test_a_conversation_that_stays_too_long_is_refused() -> None:
 
 
 async def test_an_empty_answer_is_asked_for_again() -> None:
-    service = MoodyProvider(ChatResponse(" "), "hello")
+    service = MoodyProvider(ChatResponse(""), "hello")
     assert await text_of(reliable(SteppedClock(), [service])) == "hello"
     withheld = MoodyProvider(ChatResponse("", stop=Stop.REFUSED))
     assert await text_of(reliable(SteppedClock(), [withheld])) == ""
