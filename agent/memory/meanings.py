@@ -39,6 +39,10 @@ class Meanings:
         self._may_lack_vectors = True
         self.filling: asyncio.Task[None] | None = None
 
+    @property
+    def model_id(self) -> str:
+        return self._embedder.model_id
+
     async def read(self, text: str, before: str = "", *, asked: bool = False) -> Reading | None:
         """What the model makes of a text, or None where words must do."""
         try:

@@ -216,11 +216,28 @@ def unembedded(db: sqlite3.Connection, model: str, limit: int) -> Sequence[Unemb
     ]
 
 
-def put_vector(db: sqlite3.Connection, memory_id: int, model: str, vector: bytes) -> None:
+def put_vector(
+    db: sqlite3.Connection,
+    memory_id: int,
+    model: str,
+    vector: bytes,
+    tokens: bytes | None = None,
+) -> None:
     db.execute(
-        "INSERT OR REPLACE INTO memory_vectors (memory_id, model, vector) VALUES (?, ?, ?)",
-        [memory_id, model, vector],
+        "INSERT OR REPLACE INTO memory_vectors (memory_id, model, vector, tokens)"
+        " VALUES (?, ?, ?, ?)",
+        [memory_id, model, vector, tokens],
     )
+
+
+def tokens_of(db: sqlite3.Connection, memory_ids: Iterable[int], model: str) -> dict[int, bytes]:
+    """What this model has told of the words of these memories."""
+    found = db.execute(
+        "SELECT memory_id, tokens FROM memory_vectors WHERE model = ? AND tokens IS NOT NULL"
+        " AND memory_id IN (SELECT value FROM json_each(?))",
+        [model, json.dumps(list(memory_ids))],
+    )
+    return dict(found.fetchall())
 
 
 def still_holds(db: sqlite3.Connection, row: Unembedded) -> bool:

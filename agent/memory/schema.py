@@ -80,4 +80,11 @@ CREATE TABLE memory_facts (
 );
 """
 
-MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS)
+# What ranking looks at besides: a memory's own words, and what was said around it
+_NEIGHBOURS = """
+-- One bit for each dimension of each token's vector; NULL where the model tells no tokens
+ALTER TABLE memory_vectors ADD COLUMN tokens BLOB;
+CREATE INDEX memories_session ON memories (session, id) WHERE session IS NOT NULL;
+"""
+
+MIGRATIONS = (_MEMORIES, WORDS_TABLE, _OWNERS, _NEIGHBOURS)

@@ -1,60 +1,148 @@
-"""Answering a question from `brain.db`: words and vectors found, joined, ranked."""
+"""Answering a question from `brain.db`: words and vectors found, widened, looked at, ranked."""
 
+import math
+import re
 import sqlite3
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from agent.memory import rows, words
+from agent.embeddings.base import Reading
+from agent.memory import rows, sessions, words
 from agent.memory.base import MemoryEntry, Scope
-from agent.memory.ranking import CANDIDATES, Candidate, Scale, rank
-from agent.memory.text import asked_tokens
-from agent.memory.words import WordHits
+from agent.memory.cues import cues_of
+from agent.memory.ranking import (
+    CANDIDATES,
+    FOUND,
+    USUAL_COSINES,
+    Candidate,
+    Scale,
+    Scales,
+    rank,
+)
+from agent.memory.text import asked_tokens, tokens
 
 if TYPE_CHECKING:
     from agent.memory.vectors import Similarities
 
 # Longer questions are searched by their first telling words: each one costs a look at the index
 MAX_ASKED_TOKENS = 32
+# A word that asks for nothing still has a meaning beside the others
+_EMPTY_WORD_WEIGHT = 0.05
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, by whom; `similar` is None without a model."""
+    """What is asked, by whom; `similar`, `reading` and `model` are there where a model is."""
 
     text: str
     scope: Scope
     similar: "Similarities | None" = None
+    reading: Reading | None = None
+    model: str = ""
 
 
 def find(db: sqlite3.Connection, question: Question, limit: int) -> list[MemoryEntry]:
     """The most relevant memories that the scope may see, scored."""
-    asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
-    similar = question.similar
-    near = {} if similar is None else similar.nearest(CANDIDATES)
-    hits = words.search(db, asked, question.scope.owners, CANDIDATES, also=near)
-    ids = near.keys() | hits.strengths.keys()
-    cosines = {} if similar is None else similar.of(ids)
-    covered = words.coverage(db, asked, ids) if asked else {}
-    candidates = [
-        Candidate(
-            memory_id,
-            hits.strengths.get(memory_id, 0.0),
-            covered.get(memory_id),
-            cosines.get(memory_id),
+    search = _Search(db, question)
+    best = search.best()
+    around = sessions.around(db, best)
+    candidates = search.looked_at(around.memory_ids)
+    ranked = rank(candidates, search.scales, cues_of(question.text), around)
+    return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
+
+
+class _Search:
+    """One question being answered."""
+
+    def __init__(self, db: sqlite3.Connection, question: Question) -> None:
+        self._db = db
+        self._question = question
+        self._similar = question.similar
+        self._asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
+        self._strengths = words.search(db, self._asked, question.scope.owners)
+        self.scales = Scales(self._words_scale(), self._meaning_scale())
+
+    def best(self) -> list[MemoryEntry]:
+        """Those that stand out most by words and vector together."""
+        by_words = nlargest(FOUND, self._strengths, key=lambda one: (self._strengths[one], one))
+        near = {} if self._similar is None else self._similar.nearest(FOUND)
+        found = [
+            Candidate(entry, self._strengths.get(memory_id, 0.0), self._any_words, cosine)
+            for memory_id, (entry, cosine) in self._entries({*by_words, *near}).items()
+        ]
+        standing = nlargest(
+            CANDIDATES, found, key=lambda one: (self.scales.standing(one), one.entry.memory_id)
         )
-        for memory_id in ids
-    ]
-    ranked = rank(candidates, _scale(hits, similar), _meaning(similar))
-    entries = rows.by_id(db, ids, question.scope)
-    seen = [one for one in ranked if one.memory_id in entries]
-    return [replace(entries[one.memory_id], score=one.score) for one in seen[: max(0, limit)]]
+        return [one.entry for one in standing]
+
+    def looked_at(self, memory_ids: Collection[int]) -> list[Candidate]:
+        """Everything that is known of these memories."""
+        covered = words.coverage(self._db, self._asked, memory_ids)
+        close = self._closeness(memory_ids, covered.weights)
+        return [
+            Candidate(
+                entry,
+                self._strengths.get(memory_id, 0.0),
+                covered.parts.get(memory_id) if self._asked else None,
+                cosine,
+                close.get(memory_id),
+            )
+            for memory_id, (entry, cosine) in self._entries(memory_ids).items()
+        ]
+
+    @property
+    def _any_words(self) -> float | None:
+        """A coverage that is not looked at yet, or None when no word was asked."""
+        return 0.0 if self._asked else None
+
+    def _entries(self, memory_ids: Collection[int]) -> dict[int, tuple[MemoryEntry, float | None]]:
+        entries = rows.by_id(self._db, memory_ids, self._question.scope)
+        cosines = {} if self._similar is None else self._similar.of(entries)
+        return {one: (entry, cosines.get(one)) for one, entry in entries.items()}
+
+    def _closeness(
+        self, memory_ids: Collection[int], weights: Mapping[str, float]
+    ) -> dict[int, float]:
+        reading = self._question.reading
+        if reading is None or not len(reading.tokens):
+            return {}
+        from agent.memory import closeness  # noqa: PLC0415 - numpy, which a reading has loaded
+
+        weighed = _token_weights(self._question.text, reading.spans, weights)
+        asked = closeness.AskedWords(reading.tokens, weighed)
+        stored = rows.tokens_of(self._db, memory_ids, self._question.model)
+        return closeness.closest(asked, stored)
+
+    def _words_scale(self) -> Scale:
+        everything = 0 if self._similar is None else len(self._similar.memory_ids)
+        strengths = self._strengths.values()
+        squares = math.fsum(value * value for value in strengths)
+        return Scale.of_sums(max(everything, len(strengths)), math.fsum(strengths), squares)
+
+    def _meaning_scale(self) -> Scale:
+        similar = self._similar
+        if similar is None:
+            return Scale(0.0, 0.0)
+        count = len(similar.memory_ids)
+        return Scale.of_spread(count, similar.mean, similar.deviation, USUAL_COSINES)
 
 
-def _scale(hits: WordHits, similar: "Similarities | None") -> Scale:
-    """The scale of BM25 over all memories: those that no word matches have none of it."""
-    everything = hits.count if similar is None else max(hits.count, len(similar.memory_ids))
-    return Scale.of_sums(everything, hits.total, hits.squares)
-
-
-def _meaning(similar: "Similarities | None") -> Scale:
-    return Scale(0.0, 0.0) if similar is None else Scale(similar.mean, similar.deviation)
+def _token_weights(
+    question: str, spans: Sequence[tuple[int, int]], weights: Mapping[str, float]
+) -> list[float]:
+    """How much each token of the question tells: as much as its word, shared with its pieces."""
+    found = [(match.span(), list(tokens(match[0]))) for match in _WORD.finditer(question)]
+    told: list[float] = []
+    for start, _ in spans:
+        own = next((word for word in found if word[0][0] <= start < word[0][1]), None)
+        if own is None or not own[1]:
+            told.append(0.0)
+            continue
+        (first, end), inside = own
+        pieces = sum(first <= other < end for other, _ in spans)
+        whole = sum(weights.get(token, _EMPTY_WORD_WEIGHT) for token in inside) / len(inside)
+        told.append(whole / pieces)
+    return told

@@ -4,44 +4,39 @@ What `store` returned is durable. Embedding happens before and outside of the da
 absence only leaves recall to words, and what was stored without it is embedded later.
 """
 
-import asyncio
-import logging
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from agent.clock import Clock
-from agent.embeddings.base import Embedder
-from agent.errors import EmbedderUnavailable, MemoryUnavailable
-from agent.memory import facts, rows, search
+from agent.embeddings.base import Embedder, Reading
+from agent.errors import MemoryUnavailable
+from agent.memory import curation, facts, rows, search, sessions, upkeep
 from agent.memory.base import (
     CORE,
     MAX_CONTENT_CHARS,
     MAX_KEY_CHARS,
     MAX_SOURCE_CHARS,
+    Limits,
     MemoryEntry,
     MemoryStats,
     Scope,
+    Tidied,
 )
 from agent.memory.brain import Brain
 from agent.memory.keys import key_of, searched_text
-from agent.memory.rows import Draft, Unembedded
+from agent.memory.meanings import Meanings
+from agent.memory.rows import Draft
 from agent.memory.search import Question
 from agent.memory.survey import survey
 from agent.messages import Provenance
 
-if TYPE_CHECKING:
-    from agent.memory.vectors import Vector, VectorIndex
+R = TypeVar("R")
 
-_log = logging.getLogger(__name__)
-
-# Loading the model on the slowest board takes some 2 s; a store or recall goes on without
-EMBED_TIMEOUT_S = 5.0
-# Memories embedded at a time when a model is new: a question waits for no more than one batch
-FILL_BATCH = 8
+_DAY_S = 86_400
 _EVERYTHING = "*"
 _EVERYBODY = Scope()
 
@@ -61,12 +56,8 @@ class SqliteMemory:
 
     def __init__(self, path: Path, embedder: Embedder, clock: Clock) -> None:
         self._brain = Brain(path)
-        self._embedder = embedder
+        self._meanings = Meanings(embedder, self._brain)
         self._clock = clock
-        self._index: VectorIndex | None = None
-        # Until a look has shown that every memory has its vector
-        self._may_lack_vectors = True
-        self._filling: asyncio.Task[None] | None = None
 
     async def store(
         self,
@@ -86,17 +77,17 @@ class SqliteMemory:
             )
         source = _clean(source)[:MAX_SOURCE_CHARS]
         draft = Draft(key or key_of(content), content, category, scope, provenance, source)
-        vector = await self._vector(searched_text(draft.key, draft.content))
-        self._may_lack_vectors |= vector is None
-        return await self._brain.run(lambda db: self._put(db, draft, vector))
+        before = await self._said_before(scope)
+        reading = await self._meanings.read(searched_text(draft.key, draft.content), before)
+        return await self._brain.run(lambda db: self._put(db, draft, reading))
 
     async def recall(self, query: str, limit: int, scope: Scope) -> _Entries:
         """The most relevant first; `ranking.relevance` says what a score means."""
         query = _clean(query).strip()
         if query in {"", _EVERYTHING}:
             return await self.list(replace(scope, session=None), limit=limit)
-        vector = await self._vector(query)
-        return await self._brain.run(lambda db: self._find(db, query, vector, limit, scope))
+        reading = await self._meanings.read(query, asked=True)
+        return await self._brain.run(lambda db: self._find(db, query, reading, limit, scope))
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
         return await self._brain.run(lambda db: rows.get(db, _clean(key), scope))
@@ -121,8 +112,49 @@ class SqliteMemory:
 
     async def restore(self, entry: MemoryEntry) -> MemoryEntry:
         """Its vector is made again in the background."""
-        self._may_lack_vectors = True
         return await self._brain.run(lambda db: self._put_back(db, entry))
+
+    async def mark(
+        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+    ) -> bool:
+        return await self._brain.run(
+            partial(curation.mark, key=key, scope=scope, pinned=pinned, importance=importance)
+        )
+
+    async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
+        now_s = self._clock.wall_s()
+        return await self._reloading(
+            lambda db: curation.supersede(db, old_key, new_key, scope, now_s) is not None
+        )
+
+    async def revive(self, key: str, scope: Scope) -> bool:
+        now_s = self._clock.wall_s()
+        return await self._reloading(lambda db: curation.revive(db, key, scope, now_s))
+
+    async def forget_source(self, source: str, scope: Scope) -> int:
+        return await self._reloading(lambda db: curation.forget_source(db, source, scope))
+
+    async def rebuild(self) -> int:
+        """The words now, the vectors when there is next something to find."""
+        rebuilt, last_id = 0, 0
+        while page := await self._reloading(partial(rows.rebuild, after_id=last_id)):
+            rebuilt, last_id = rebuilt + len(page), page[-1]
+        return rebuilt
+
+    async def tidy(self, limits: Limits) -> Tidied:
+        """In batches, so that a question waits for no more than one of them."""
+        now_s = self._clock.wall_s()
+        before_s = now_s - limits.conversation_days * _DAY_S
+        jobs = (
+            lambda db: upkeep.prune(db, before_s),
+            lambda db: upkeep.merge(db, now_s),
+            lambda db: upkeep.evict(db, limits.max_memories),
+        )
+        pruned, merged, evicted = [await self._until_done(job) for job in jobs]
+        is_sound = await self._brain.run(upkeep.is_sound)
+        tidied = Tidied(pruned, merged, evicted, is_sound)
+        await self._brain.run(partial(upkeep.note, tidied=tidied, now_s=now_s))
+        return tidied
 
     async def remember_snapshot(self, digest: str) -> None:
         """That snapshot has everything that is here: at the next start nothing comes back."""
@@ -139,32 +171,54 @@ class SqliteMemory:
         return True
 
     async def aclose(self) -> None:
-        if self._filling is not None:
-            self._filling.cancel()
-            await asyncio.gather(self._filling, return_exceptions=True)
+        await self._meanings.aclose()
         await self._brain.aclose()
 
-    def _put(self, db: sqlite3.Connection, draft: Draft, vector: "Vector | None") -> MemoryEntry:
+    def _put(self, db: sqlite3.Connection, draft: Draft, reading: Reading | None) -> MemoryEntry:
         entry = rows.put(db, draft, self._clock.wall_s())
-        if vector is not None:
-            self._put_vector(db, entry.memory_id, entry.scope.owner, vector)
-        elif self._index is not None:
-            self._index.discard(entry.memory_id)
+        self._meanings.put(db, entry.memory_id, entry.scope.owner, reading)
         return entry
+
+    async def _reloading(self, job: Callable[[sqlite3.Connection], R]) -> R:
+        """Run a job after which the index is read again from the table."""
+
+        def run(db: sqlite3.Connection) -> R:
+            self._meanings.reload()
+            return job(db)
+
+        return await self._brain.run(run)
+
+    async def _until_done(self, job: Callable[[sqlite3.Connection], Sequence[int]]) -> int:
+        """How many memories all batches of a job have touched."""
+
+        def batch(db: sqlite3.Connection) -> int:
+            touched = job(db)
+            for memory_id in touched:
+                self._meanings.discard(memory_id)
+            return len(touched)
+
+        done = 0
+        while touched := await self._brain.run(batch):
+            done += touched
+        return done
+
+    async def _said_before(self, scope: Scope) -> str:
+        if scope.session is None:
+            return ""
+        return await self._brain.run(partial(sessions.last_said, scope=scope))
 
     def _put_back(self, db: sqlite3.Connection, entry: MemoryEntry) -> MemoryEntry:
         # What it replaces may be in the index, by an id of its own
-        self._index = None
+        self._meanings.reload()
         return rows.restore(db, entry)
 
     def _find(
-        self, db: sqlite3.Connection, query: str, vector: "Vector | None", limit: int, scope: Scope
+        self, db: sqlite3.Connection, query: str, reading: Reading | None, limit: int, scope: Scope
     ) -> _Entries:
         question = Question(query, scope)
-        if vector is not None:
-            index = self._current_index(vector)
-            index.sync(db, self._brain.failures)
-            question = Question(query, scope, index.search(vector, scope.owners))
+        if reading is not None:
+            similar = self._meanings.compare(db, reading, scope.owners)
+            question = Question(query, scope, similar, reading, self._meanings.model_id)
         return search.find(db, question, limit)
 
     def _forget(self, db: sqlite3.Connection, key: str, scope: Scope) -> bool:
@@ -173,74 +227,10 @@ class SqliteMemory:
             return False
         if forgotten.revived:
             # They come back into the index from the table, and perhaps without a vector
-            self._index = None
-            self._may_lack_vectors = True
-        elif self._index is not None:
-            self._index.discard(forgotten.memory_id)
+            self._meanings.reload()
+        else:
+            self._meanings.discard(forgotten.memory_id)
         return True
-
-    async def _vector(self, text: str) -> "Vector | None":
-        """The text's vector, or None where words must do."""
-        try:
-            async with asyncio.timeout(EMBED_TIMEOUT_S):
-                vectors = await self._embedder.embed([text])
-        except EmbedderUnavailable as err:
-            _log.debug("words alone: %s", err)
-            return None
-        except TimeoutError:
-            _log.warning("the embedding model took longer than %s s", EMBED_TIMEOUT_S)
-            return None
-        self._fill_in_background()
-        vector: Vector = vectors[0]
-        return vector
-
-    def _fill_in_background(self) -> None:
-        """Embed what was stored without this model; one task, ended by `aclose`."""
-        is_running = self._filling is not None and not self._filling.done()
-        if self._may_lack_vectors and not is_running:
-            self._filling = asyncio.create_task(self._fill())
-
-    async def _fill(self) -> None:
-        filled = 0
-        self._may_lack_vectors = False
-        try:
-            while batch := await self._brain.run(self._unembedded):
-                async with asyncio.timeout(EMBED_TIMEOUT_S):
-                    vectors = await self._embedder.embed([row.text for row in batch])
-                new = list(zip(batch, vectors, strict=True))
-                await self._brain.run(partial(self._put_vectors, new=new))
-                filled += len(batch)
-        except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
-            _log.warning("not every memory was embedded: %s", err)
-            self._may_lack_vectors = True
-        if filled:
-            _log.info("%s memories were embedded by %s", filled, self._embedder.model_id)
-
-    def _unembedded(self, db: sqlite3.Connection) -> Sequence[Unembedded]:
-        return rows.unembedded(db, self._embedder.model_id, FILL_BATCH)
-
-    def _put_vectors(
-        self, db: sqlite3.Connection, new: "Sequence[tuple[Unembedded, Vector]]"
-    ) -> None:
-        for row, vector in new:
-            if rows.still_holds(db, row):
-                self._put_vector(db, row.memory_id, row.owner, vector)
-
-    def _put_vector(
-        self, db: sqlite3.Connection, memory_id: int, owner: str, vector: "Vector"
-    ) -> None:
-        from agent.memory.vectors import encode  # noqa: PLC0415 - numpy, once there are vectors
-
-        rows.put_vector(db, memory_id, self._embedder.model_id, encode(vector))
-        self._current_index(vector).put(memory_id, owner, vector)
-
-    def _current_index(self, vector: "Vector") -> "VectorIndex":
-        from agent.memory.vectors import VectorIndex  # noqa: PLC0415 - numpy, on first use
-
-        model = self._embedder.model_id
-        if self._index is None or self._index.model != model:
-            self._index = VectorIndex(model, len(vector))
-        return self._index
 
 
 def _clean(text: str) -> str:

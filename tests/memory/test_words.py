@@ -33,7 +33,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]
 
 
 def found(db: sqlite3.Connection, text: str) -> set[int]:
-    return set(words.search(db, asked_tokens(text, 32), [EVERYBODYS], 10).strengths)
+    return set(words.search(db, asked_tokens(text, 32), [EVERYBODYS]))
 
 
 def test_words_are_found_by_their_stem(db: sqlite3.Connection) -> None:
@@ -51,36 +51,34 @@ def test_marks_do_not_split_a_word(db: sqlite3.Connection) -> None:
 
 
 def test_the_strongest_match_has_the_highest_strength(db: sqlite3.Connection) -> None:
-    strengths = words.search(db, ["cat", "sister"], [EVERYBODYS], 10).strengths
+    strengths = words.search(db, ["cat", "sister"], [EVERYBODYS])
     assert max(strengths, key=strengths.__getitem__) == 2
 
 
-def test_the_limit_leaves_out_the_weak_and_the_sums_count_all(db: sqlite3.Connection) -> None:
-    hits = words.search(db, ["cat", "sister"], [EVERYBODYS], 1, also=[3])
-    assert set(hits.strengths) == {2, 3}
-    assert hits.count == 3
-    assert hits.total > sum(hits.strengths.values())
+def test_another_owners_memories_are_not_found(db: sqlite3.Connection) -> None:
+    assert words.search(db, ["cat"], ["person:mei"]) == {}
+    assert words.search(db, [], [EVERYBODYS]) == {}
 
 
 def test_coverage_weighs_rare_words_more(db: sqlite3.Connection) -> None:
-    covered = words.coverage(db, ["cat", "sister", "walk"], [1, 2, 3, 4])
+    covered = words.coverage(db, ["cat", "sister", "walk"], [1, 2, 3, 4]).parts
     assert covered[4] == 0
     assert 0 < covered[1] < covered[2] < covered[3] < 1
 
 
 def test_everything_asked_is_a_coverage_of_1(db: sqlite3.Connection) -> None:
-    assert words.coverage(db, ["cat", "sister"], [2]) == {2: pytest.approx(1.0)}
-    assert words.coverage(db, [], [2]) == {2: 0.0}
+    assert words.coverage(db, ["cat", "sister"], [2]).parts == {2: pytest.approx(1.0)}
+    assert words.coverage(db, [], [2]).parts == {2: 0.0}
 
 
 @given(text=st.text(max_size=60))
 def test_any_text_can_be_searched_for(db: sqlite3.Connection, text: str) -> None:
     asked = list(dict.fromkeys(tokens(text)))
-    strengths = words.search(db, asked, [EVERYBODYS], 5).strengths
+    strengths = words.search(db, asked, [EVERYBODYS])
     words.coverage(db, asked, strengths)
 
 
 @given(text=st.text(alphabet='"*()^:{}+- ANDORNTEcat', max_size=30))
 def test_signs_of_the_query_language_mean_nothing(db: sqlite3.Connection, text: str) -> None:
-    words.search(db, [text], [EVERYBODYS], 5)
+    words.search(db, [text], [EVERYBODYS])
     words.coverage(db, [text], [1, 2])

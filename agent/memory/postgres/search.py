@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.memory.base import MemoryEntry, Scope
+from agent.memory.cues import cues_of
 from agent.memory.postgres import rows, vectors
 from agent.memory.postgres.schema import Abilities, Connection
-from agent.memory.ranking import CANDIDATES, Candidate, Scale, rank
+from agent.memory.ranking import CANDIDATES, Candidate, Scale, Scales, rank
+from agent.memory.sessions import Surroundings
 from agent.memory.text import asked_tokens
 
 # Longer questions are searched by their first telling words: each one costs a look at the index
@@ -95,20 +97,20 @@ async def find(
     hits = await _hits(connection, question, asked, abilities, list(near.cosines))
     ids = near.cosines.keys() | hits.strengths.keys()
     nothing = None if not asked else 0.0
+    entries = await rows.by_id(connection, list(ids), question.scope)
     candidates = [
         Candidate(
-            memory_id,
+            entry,
             hits.strengths.get(memory_id, 0.0),
             hits.coverages.get(memory_id, nothing),
             near.cosines.get(memory_id),
         )
-        for memory_id in ids
+        for memory_id, entry in entries.items()
     ]
-    best = rank(candidates, hits.scale, near.scale)[: max(0, limit)]
-    entries = await rows.by_id(connection, [one.memory_id for one in best], question.scope)
-    return [
-        replace(entries[one.memory_id], score=one.score) for one in best if one.memory_id in entries
-    ]
+    scales = Scales(hits.scale, near.scale)
+    around = Surroundings(frozenset(entries))
+    ranked = rank(candidates, scales, cues_of(question.text), around)
+    return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
 
 
 async def _near(connection: Connection, question: Question) -> _Near:
