@@ -6,10 +6,11 @@ Knows nothing of channels' queues; the dispatcher decides when it runs.
 import asyncio
 import logging
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent.clock import Clock
 from agent.dispatch import inbox, memories, outbox, session
+from agent.dispatch.activity import Activity
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
 from agent.dispatch.prompt import PromptSetting, provenance_of, system_prompt
@@ -44,6 +45,7 @@ class Parts:
     registry: Registry
     runner: TurnRunner
     clock: Clock
+    activity: Activity = field(default_factory=Activity)
 
 
 class Conversations:
@@ -66,8 +68,9 @@ class Conversations:
             return await self.finish(accepted, TOO_LONG_TEXT)
         await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
         try:
-            async with asyncio.timeout(self._agent.turn_timeout_s):
-                outcome = await self._turn(inbound, seams)
+            with self._parts.activity.thinking():
+                async with asyncio.timeout(self._agent.turn_timeout_s):
+                    outcome = await self._turn(inbound, seams)
         except TimeoutError:
             return await self.finish(
                 accepted, f"I gave up after {self._agent.turn_timeout_s} s without an answer."

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from agent.channels.base import Channel
 from agent.clock import Clock
 from agent.dispatch import outbox
+from agent.dispatch.activity import Activity
 from agent.errors import StorageFull
 from agent.messages import Outbound
 from agent.storage.worker import DatabaseWorker
@@ -28,11 +29,16 @@ class Delivery:
     """Sends what is in the outbox."""
 
     def __init__(
-        self, journal: DatabaseWorker, channels: Mapping[str, Channel], clock: Clock
+        self,
+        journal: DatabaseWorker,
+        channels: Mapping[str, Channel],
+        clock: Clock,
+        activity: Activity | None = None,
     ) -> None:
         self._journal = journal
         self._channels = channels
         self._clock = clock
+        self._activity = activity or Activity()
 
     async def send(self, message: Outbound) -> bool:
         """Whether the platform has it; False means that it is a dead letter now."""
@@ -93,5 +99,7 @@ class Delivery:
                 await channel.send(message)
         except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
             _log.warning("%s did not take an answer: %r", message.channel, err)
+            self._activity.note_channel(message.channel, is_deaf=True)
             return False
+        self._activity.note_channel(message.channel, is_deaf=False)
         return True

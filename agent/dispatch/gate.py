@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from agent.channels.base import Answer, Question
+from agent.dispatch.activity import Activity
 from agent.dispatch.presence import NoButton, Presence, PresenceRule
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import StandingApprovals
@@ -34,11 +35,13 @@ class Gate:
         approvals: StandingApprovals,
         stop: EmergencyStop,
         presence: PresenceRule | None = None,
+        activity: Activity | None = None,
     ) -> None:
         self._autonomy = autonomy
         self._approvals = approvals
         self._stop = stop
         self._presence = presence or PresenceRule(NoButton())
+        self._activity = activity or Activity()
 
     async def admit(
         self, call: ToolCall, effect: Effect, provenance: Provenance, ask: Ask
@@ -73,8 +76,9 @@ class Gate:
             return _denied("no-presence", f"it needs somebody at the device, but {button.trouble}")
         question = Question(call.name, call.arguments_json, f"{reason}, and {_ONLY_AT_THE_DEVICE}")
         try:
-            async with asyncio.timeout(QUESTION_TIMEOUT_S):
-                answer = await first_answer(ask, question, button, only_button=True)
+            with self._activity.asking():
+                async with asyncio.timeout(QUESTION_TIMEOUT_S):
+                    answer = await first_answer(ask, question, button, only_button=True)
         except TimeoutError:
             return _denied(
                 "no-presence", f"nobody pressed the button in {QUESTION_TIMEOUT_S:.0f} s"
@@ -87,9 +91,10 @@ class Gate:
         button = self._presence.button
         told = reason if button.trouble else f"{reason}; you may also {_AT_THE_DEVICE}"
         try:
-            async with asyncio.timeout(QUESTION_TIMEOUT_S):
-                question = Question(call.name, call.arguments_json, told)
-                answer = await first_answer(ask, question, button)
+            question = Question(call.name, call.arguments_json, told)
+            with self._activity.asking():
+                async with asyncio.timeout(QUESTION_TIMEOUT_S):
+                    answer = await first_answer(ask, question, button)
         except TimeoutError:
             return _denied("no-answer", f"nobody answered within {QUESTION_TIMEOUT_S:.0f} s")
         if answer is Answer.ALWAYS:

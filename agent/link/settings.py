@@ -51,6 +51,8 @@ class BoardSettings(Section, frozen=True):
     lease_ms: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 2_000
     # A pin with a button: pressing it says yes to the question that is open
     approve_button: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    # An output, a PWM or NeoPixels that show how the agent is
+    status_light: Annotated[str, msgspec.Meta(max_length=32)] = ""
     watch: dict[str, WatchSettings] = msgspec.field(default_factory=dict)
     # What is wired where, by the name that people use
     pins: dict[str, PinSettings] = msgspec.field(default_factory=dict)

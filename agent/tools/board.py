@@ -6,12 +6,13 @@ A tool shows names, ranges and units as the board gives them and never an except
 import asyncio
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, Protocol, cast
 
 import msgspec
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import Board, Value
+from agent.link.leases import is_at_rest
 from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method, Pin
 from agent.link.octets import limit_of
 from agent.link.packing import is_whole, range_of
@@ -35,11 +36,18 @@ BUSY_TRIES = 8
 _SWITCH_WORDS = {"on": ("true", "1", "high"), "off": ("false", "0", "low")}
 
 
+class Moved(Protocol):
+    """Is told that a call has set an output, and whether that is its safe value."""
+
+    def __call__(self, pin: str, *, is_at_rest: bool) -> None: ...
+
+
 class BoardTools:
     """The tools of a board; they follow whatever manifest it has learned last."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, moved: Moved | None = None) -> None:
         self._board = board
+        self._moved = moved
         self._tools: tuple[AnyTool, ...] = (BoardInfoTool(board),)
         board.on_manifest(self._follow)
 
@@ -51,7 +59,7 @@ class BoardTools:
         methods = [method for method in manifest.methods if _is_usable(manifest, method)]
         self._tools = (
             BoardInfoTool(self._board),
-            *(BoardTool(self._board, manifest, method) for method in methods),
+            *(BoardTool(self._board, manifest, method, self._moved) for method in methods),
         )
 
 
@@ -99,7 +107,11 @@ def limits_of(pin: Pin) -> dict[str, object]:
 class BoardTool(Tool[Arguments]):
     """One method of the board."""
 
-    def __init__(self, board: Board, manifest: Manifest, method: Method) -> None:
+    def __init__(
+        self, board: Board, manifest: Manifest, method: Method, moved: Moved | None = None
+    ) -> None:
+        self._moved = moved
+        self._pins = {pin.name: pin for pin in manifest.pins}
         self.name = f"{board.name}_{method.name}"
         self.description = method.about or f"{method.name} of the board"
         self.effect = _EFFECTS.get(method.safety, Effect.HAZARD)
@@ -135,7 +147,17 @@ class BoardTool(Tool[Arguments]):
         except CallRefused as err:
             reason = err.detail or err.code.replace("_", " ")
             return ToolResult(success=False, text=f"the board refused: {reason}")
+        self._tell_moved(values, result)
         return ToolResult(success=True, text=_json(self._answer(values, result)))
+
+    def _tell_moved(self, values: Mapping[str, Value], result: Mapping[str, Value]) -> None:
+        if self._moved is None or not self._method.lease:
+            return
+        for field in self._method.arguments:
+            if field.pins:
+                pin = self._pins[str(values[field.name])]
+                rests = is_at_rest(pin, self._method, values, result)
+                self._moved(pin.name, is_at_rest=rests)
 
     async def _call(self, values: Mapping[str, Value]) -> dict[str, Value]:
         """What the board answers; a measurement that is not ready yet is waited for."""

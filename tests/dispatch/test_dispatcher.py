@@ -8,6 +8,7 @@ import pytest
 
 from agent.channels.base import Channel
 from agent.dispatch import inbox, outbox, session
+from agent.dispatch.activity import Activity
 from agent.dispatch.commands import HELP_TEXT
 from agent.dispatch.conversation import (
     INTERRUPTED_TEXT,
@@ -26,7 +27,7 @@ from agent.dispatch.turn import TurnRunner
 from agent.errors import StorageFull
 from agent.memory.base import Memory
 from agent.memory.settings import MemorySettings
-from agent.messages import ChatMessage, Provenance
+from agent.messages import ChatMessage, Outbound, Provenance
 from agent.providers.base import Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -298,6 +299,16 @@ async def test_what_nobody_asked_for_outlives_a_closed_terminal_and_reaches_the_
         await agent.dispatcher.abandon("fake")
         await agent.dispatcher.resume(agent.tasks)
         assert await channel.wait_for(1) == ["dry"]
+
+
+async def test_a_channel_that_takes_nothing_is_known_to_be_deaf(tmp_path: Path) -> None:
+    activity = Activity()
+    refusing, taking = RefusingChannel(1), FakeChannel()
+    for channel, deaf in ((refusing, {"fake"}), (taking, set[str]())):
+        async with running(tmp_path, EchoProvider(), channel) as agent:
+            delivery = Delivery(agent.journal, {"fake": channel}, SteppedClock(), activity)
+            await delivery.send_unrecorded(Outbound(0, "fake", "me", "hi", ""))
+            assert activity.deaf == deaf
 
 
 async def test_what_cannot_be_kept_is_sent_once_if_anybody_is_there(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Question
+from agent.dispatch.activity import Activity
 from agent.dispatch.gate import MAX_SHOWN_CHARS, Gate
 from agent.dispatch.presence import NoButton, PresenceRule
 from agent.messages import Effect, Provenance, ToolCall
@@ -26,6 +27,21 @@ class Owner:
 
 def call(arguments: dict[str, object]) -> ToolCall:
     return ToolCall("1", "pump", json.dumps(arguments))
+
+
+async def test_while_the_owner_is_asked_it_is_known_that_somebody_is_waited_for(
+    tmp_path: Path, stop: EmergencyStop, clock: SteppedClock
+) -> None:
+    activity, waiting = Activity(), list[int]()
+
+    async def ask(_: Question) -> Answer:
+        waiting.append(activity.questions)
+        return Answer.YES
+
+    approvals = StandingApprovals(tmp_path / "standing.json", clock)
+    gate = Gate(Autonomy.SUPERVISED, approvals, stop, None, activity)
+    await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, ask)
+    assert (waiting, activity.questions) == ([1], 0)
 
 
 @pytest.fixture

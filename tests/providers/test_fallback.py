@@ -45,6 +45,20 @@ async def test_without_a_network_the_last_resort_answers_and_says_why() -> None:
     assert await streamed(provider) == [TextDelta(expected), ChatResponse(expected)]
 
 
+async def test_what_keeps_the_model_away_is_known_until_it_answers_again() -> None:
+    away = FallbackProvider(UnreachableProvider(), ScriptedProvider("hello"))
+    assert away.trouble == ""
+    await away.chat(REQUEST)
+    assert "no route" in away.trouble
+    back = FallbackProvider(ScriptedProvider("a", "b"), ScriptedProvider())
+    back.trouble = "it was away"
+    await back.chat(REQUEST)
+    assert back.trouble == ""
+    back.trouble = "it was away again"
+    await streamed(back)
+    assert back.trouble == ""
+
+
 async def test_the_last_resort_may_use_tools() -> None:
     wanted = calls(("lamp", "{}"))
     provider = FallbackProvider(UnreachableProvider(), ScriptedProvider(wanted))

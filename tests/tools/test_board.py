@@ -139,6 +139,23 @@ async def test_a_write_answers_with_the_value_read_back() -> None:
     assert board.record == [("led", "on")]
 
 
+async def test_who_else_drives_an_output_is_told_of_every_write() -> None:
+    told: list[tuple[str, bool]] = []
+
+    def moved(pin: str, *, is_at_rest: bool) -> None:
+        told.append((pin, is_at_rest))
+
+    board = FakeBoard()
+    tools = {one.name: one for one in BoardTools(board, moved).tools()}
+    write, read = tools["board_gpio_write"], tools["board_gpio_read"]
+    for value in ("on", "off"):
+        await write.execute(write.parse(f'{{"pin": "led", "value": "{value}"}}'), CONTEXT)
+    await read.execute(read.parse('{"pin": "button"}'), CONTEXT)
+    board.unplug()
+    await write.execute(write.parse('{"pin": "led", "value": "on"}'), CONTEXT)
+    assert told == [("led", False), ("led", True)]
+
+
 async def test_readings_have_their_unit() -> None:
     board = FakeBoard()
     volts = await use(board, "board_adc_read", '{"pin": "a0"}')

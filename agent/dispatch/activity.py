@@ -1,0 +1,56 @@
+"""What the agent is at this moment: counts and marks that parts keep, and listeners that look.
+
+Nothing here waits or fails, so that whoever is at work loses nothing by saying so.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+Listener = Callable[[], None]
+
+
+class Activity:
+    """How many turns are at work, how many questions wait, and which channels are deaf."""
+
+    def __init__(self) -> None:
+        self.turns = 0
+        self.questions = 0
+        self.deaf: set[str] = set()
+        self._listeners: list[Listener] = []
+
+    def listen(self, listener: Listener) -> None:
+        """Call it after every change, from now on."""
+        self._listeners.append(listener)
+
+    @contextlib.contextmanager
+    def thinking(self) -> Iterator[None]:
+        """A turn is at work."""
+        self.turns += 1
+        self.touch()
+        try:
+            yield
+        finally:
+            self.turns -= 1
+            self.touch()
+
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """A person is waited for."""
+        self.questions += 1
+        self.touch()
+        try:
+            yield
+        finally:
+            self.questions -= 1
+            self.touch()
+
+    def note_channel(self, name: str, *, is_deaf: bool) -> None:
+        """Whether messages get through on a channel."""
+        if is_deaf != (name in self.deaf):
+            self.deaf ^= {name}
+            self.touch()
+
+    def touch(self) -> None:
+        """Something has changed that others keep count of."""
+        for listener in self._listeners:
+            listener()

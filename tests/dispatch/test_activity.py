@@ -1,0 +1,19 @@
+from agent.dispatch.activity import Activity
+
+
+def test_what_is_under_way_is_counted_and_told() -> None:
+    activity = Activity()
+    told: list[tuple[int, int]] = []
+    activity.listen(lambda: told.append((activity.turns, activity.questions)))
+    with activity.thinking(), activity.asking():
+        pass
+    assert told == [(1, 0), (1, 1), (1, 0), (0, 0)]
+
+
+def test_a_channel_is_deaf_until_it_is_not() -> None:
+    activity = Activity()
+    told: list[set[str]] = []
+    activity.listen(lambda: told.append(set(activity.deaf)))
+    for is_deaf in (False, True, True, False):
+        activity.note_channel("telegram", is_deaf=is_deaf)
+    assert told == [{"telegram"}, set()]
