@@ -18,6 +18,9 @@ examples:
 The configuration is the file named by --config or BARNACLE_CONFIG, else
 ~/.config/barnacle/barnacle.toml, else /etc/barnacle/barnacle.toml; with none of them, defaults.
 """
+# Names only: nothing of the agent is loaded for its help
+_BACKENDS = ("sqlite", "document", "markdown", "lucid", "postgres", "none")
+_PROVENANCES = ("owner", "user", "sensor", "model", "tool", "web")
 _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001  # has no public name
 
 
@@ -146,19 +149,69 @@ def _add_memory(commands: _Commands) -> None:
     memory = _add(
         commands,
         "memory",
-        "Look at what the agent remembers",
-        examples="  barnacle memory list\n  barnacle memory search 'my sister'\n"
-        "  barnacle memory export --output memories.md\n",
+        "Look at what the agent remembers, and put it in order",
+        examples="  barnacle memory list --category core\n"
+        "  barnacle memory search 'my sister' --provenance owner\n"
+        "  barnacle memory show sister\n  barnacle memory forget sister\n"
+        "  barnacle memory export --output memories.md\n"
+        "  barnacle memory migrate --from sqlite --to postgres\n",
     )
     actions = memory.add_subparsers(dest="action", metavar="action", required=True)
-    _person(listed := _add(actions, "list", "List memories, the newest first", json=True))
-    listed.add_argument("--category", type=_text, help="only these: core, daily, conversation")
+    _filters(listed := _add(actions, "list", "List memories, the newest first", json=True))
+    _everyone(listed)
     _limit(listed, 100)
-    _person(search := _add(actions, "search", "Find memories by meaning and words", json=True))
+    _filters(search := _add(actions, "search", "Find memories by meaning and words", json=True))
     search.add_argument("query", type=_text, help="what to look for, in any language")
     _limit(search, 5)
-    _person(export := _add(actions, "export", "Write every memory as Markdown", json=True))
+    _person(show := _add(actions, "show", "Show everything about one memory", json=True))
+    show.add_argument("key", type=_text, help="its key; `barnacle memory list` shows them")
+    _filters(export := _add(actions, "export", "Write every memory as Markdown", json=True))
+    _everyone(export)
     export.add_argument("--output", metavar="FILE", help="write here instead of to the terminal")
+    _add(actions, "stats", "Show how many memories there are, of what kind and size", json=True)
+    _add_memory_changes(actions)
+    _add(actions, "rules", "Show in words by what a memory is found", json=True)
+
+
+def _add_memory_changes(actions: _Commands) -> None:
+    forget = _add(
+        actions,
+        "forget",
+        "Forget memories for good",
+        examples="  barnacle memory forget sister\n"
+        "  barnacle memory forget --source https://example.org/page --yes\n",
+    )
+    _person(forget)
+    forget.add_argument("keys", nargs="*", type=_text, metavar="key", help="which ones")
+    forget.add_argument("--source", type=_text, help="everything from this page or file instead")
+    forget.add_argument("--yes", action="store_true", help="do not ask")
+    brought = _add(
+        actions,
+        "import",
+        "Bring in a snapshot of ours or of ZeroClaw, or OpenClaw's MEMORY.md",
+        examples="  barnacle memory import MEMORY_SNAPSHOT.md\n"
+        "  barnacle memory import notes/ --person owner --provenance owner\n",
+    )
+    _person(brought)
+    brought.add_argument("file", help="a file, or a folder with MEMORY.md and memory/")
+    _provenance(brought, "who said what is in it, where it does not say so (default: web)")
+    _add(actions, "rebuild", "Make the word index and the vectors anew from the memories")
+    _add(actions, "snapshot", "Write everything into MEMORY_SNAPSHOT.md now")
+    migrate = _add(
+        actions,
+        "migrate",
+        "Carry all memories from one backend to another; the old one is left as it is",
+        examples="  barnacle memory migrate --from sqlite --to postgres\n",
+        json=True,
+    )
+    for option, name, about in (
+        ("--from", "source", "where they are"),
+        ("--to", "target", "where they are to be"),
+    ):
+        migrate.add_argument(
+            option, dest=name, choices=_BACKENDS, required=True, metavar="BACKEND",
+            help=f"{about}: {', '.join(_BACKENDS)}",
+        )  # fmt: skip
 
 
 def _add_board(commands: _Commands) -> None:
@@ -221,6 +274,25 @@ def _person(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--person", type=_text, default="owner", help="whose memories (default: owner)"
     )
+
+
+def _everyone(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--everyone", action="store_true", help="all people's, groups' and devices' memories"
+    )
+
+
+def _filters(command: argparse.ArgumentParser) -> None:
+    _person(command)
+    command.add_argument("--category", type=_text, help="only these: core, daily, conversation")
+    _provenance(command, "only what this source said")
+
+
+def _provenance(command: argparse.ArgumentParser, about: str) -> None:
+    command.add_argument(
+        "--provenance", choices=_PROVENANCES, metavar="SOURCE",
+        help=f"{about}: {', '.join(_PROVENANCES)}",
+    )  # fmt: skip
 
 
 def _limit(command: argparse.ArgumentParser, default: int) -> None:

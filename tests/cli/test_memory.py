@@ -41,7 +41,9 @@ def remembered(state: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("action", [["list"], ["search", "sister"], ["export"]])
+@pytest.mark.parametrize(
+    "action", [["list"], ["list", "--everyone"], ["search", "sister"], ["export"], ["stats"]]
+)
 def test_looking_before_there_is_anything_makes_nothing(
     action: list[str], state: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,3 +119,64 @@ def test_a_damaged_database_is_no_traceback(
     remembered.write_bytes(b"not a database" * 1000)
     main(["memory", "list"])
     assert "unexpected" not in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_source_narrows_lists_and_searches(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["memory", "list", "--provenance", "model", "--json"])
+    assert [entry["key"] for entry in json.loads(capsys.readouterr().out)] == ["rain"]
+    main(["memory", "search", "sister", "--provenance", "model", "--json"])
+    assert [entry["key"] for entry in json.loads(capsys.readouterr().out)] == []
+    main(["memory", "search", "rained", "--category", "daily", "--limit", "1", "--json"])
+    assert [entry["key"] for entry in json.loads(capsys.readouterr().out)] == ["rain"]
+
+
+@pytest.mark.usefixtures("remembered")
+def test_everyones_memories_say_whose_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["memory", "list", "--everyone"])
+    assert {line.split()[1] for line in capsys.readouterr().out.splitlines()} == {"owner", "guest"}
+    main(["memory", "list", "--everyone", "--category", "daily", "--limit", "5", "--json"])
+    assert [entry["key"] for entry in json.loads(capsys.readouterr().out)] == ["rain"]
+
+
+@pytest.mark.usefixtures("remembered")
+def test_one_memory_is_shown_with_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "show", "sister"]) == exits.OK
+    said = capsys.readouterr().out
+    assert "my sister is called 小美" in said
+    assert "said by" in said
+    main(["memory", "show", "sister", "--json"])
+    assert json.loads(capsys.readouterr().out)["provenance"] == "owner"
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize("words", [["show", "tea"], ["forget", "tea", "--yes"]])
+def test_a_key_that_is_none_is_one_line_that_says_where_they_are(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["memory", *words]) == exits.FAILED
+    assert "`barnacle memory list`" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("remembered")
+def test_numbers_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "stats"]) == exits.OK
+    said = dict(line.split(None, 1) for line in capsys.readouterr().out.splitlines())
+    assert (said["backend"], said["memories"]) == ("sqlite", "3")
+    main(["memory", "stats", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["count"], told["categories"]) == (3, {"core": 2, "daily": 1})
+    assert told["provenances"]["owner"] == 1
+
+
+@pytest.mark.usefixtures("remembered")
+def test_memories_in_another_backend_are_said_beside_the_list(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "markdown.toml"
+    config.write_text('[memory]\nbackend = "markdown"\n')
+    assert main(["memory", "list", "--config", str(config)]) == exits.OK
+    said = capsys.readouterr()
+    assert "nothing is remembered" in said.out
+    assert "`barnacle memory migrate --from sqlite --to markdown`" in said.err
+    assert not (state / "MEMORY.md").exists()

@@ -1,3 +1,4 @@
+import io
 import math
 
 import pytest
@@ -58,6 +59,11 @@ def test_json_has_every_field() -> None:
         "provenance": "owner",
         "person": "owner",
         "session": "terminal",
+        "group": None,
+        "device": None,
+        "source": "",
+        "importance": 0.5,
+        "pinned": False,
         "created": "2027-01-01T00:00:00Z",
         "updated": "2027-01-01T00:00:00Z",
         "score": None,
@@ -67,3 +73,32 @@ def test_json_has_every_field() -> None:
 @pytest.mark.parametrize("at_s", [math.inf, 1e300, -1e300])
 def test_a_time_that_is_none_is_no_traceback(at_s: float) -> None:
     assert memory_text.as_json(entry("a", "b", at_s=at_s))["updated"] == "unknown"
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_rows_are_cut_to_the_terminal_and_letters_of_two_columns_line_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdout", screen := Screen())
+    memory_text.say_rows(
+        [
+            memory_text.row(entry("妹妹", "我妹妹叫小美" * 9)),
+            memory_text.row(entry("a" * 99, "b\x1b[2J" * 99)),
+        ]
+    )
+    assert screen.getvalue().splitlines() == [
+        "2027-01-01  core  owner  妹妹      我妹…",
+        "2027-01-01  core  owner  aaaaaaa…  b[2J…",
+    ]
+
+
+def test_a_pipe_gets_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    memory_text.say_rows([memory_text.row(entry("a" * 99, "b" * 300), whose=True)])
+    assert f"2027-01-01  owner  core  owner  {'a' * 99}  {'b' * 300}\n" == capsys.readouterr().out

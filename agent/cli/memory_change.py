@@ -1,0 +1,93 @@
+"""`barnacle memory forget | import | rebuild | snapshot`: putting memories in order by hand."""
+
+import os
+import sys
+from argparse import Namespace
+
+from agent.cli import exits, memory_text
+from agent.cli.memory_store import looked_into, opened, place_of
+from agent.cli.output import clean, say
+from agent.errors import BarnacleError, MemoryUnavailable
+from agent.memory.base import Curated, Memory, Scope
+from agent.memory.transfer import take_snapshot
+from agent.messages import Provenance
+from agent.settings import expanded
+
+_YES = frozenset({"y", "yes"})
+
+
+async def run(arguments: Namespace) -> int:
+    place = place_of(arguments)
+    if arguments.action == "import":
+        async with opened(place) as memory:
+            return await _import(arguments, memory)
+    async with looked_into(place) as memory:
+        match arguments.action:
+            case "forget":
+                return await _forget(arguments, memory)
+            case "rebuild":
+                return await _rebuild(memory)
+            case _:
+                written = await take_snapshot(memory, place.folder)
+                say(f"{written.count} memories are in {written.path}")
+    return exits.OK
+
+
+async def _forget(arguments: Namespace, memory: Memory) -> int:
+    if arguments.source:
+        return await _forget_source(arguments, memory)
+    if not arguments.keys:
+        raise MemoryUnavailable("say which: keys, or --source with a page or file")
+    scope = Scope(arguments.person)
+    status = exits.OK
+    for key in arguments.keys:
+        found = await memory.get(key, scope)
+        if found is None or found.scope.owner != scope.owner:
+            raise memory_text.no_such(key, arguments.person)
+        if not _agreed(arguments, f"forget {clean(key)}: {clean(found.content)}"):
+            say(f"{key} is kept")
+        elif await memory.forget(key, scope):
+            say(f"{key} is forgotten")
+        else:
+            memory_text.note(f"{key} stays: the {memory.name} backend takes nothing out")
+            status = exits.FAILED
+    return status
+
+
+async def _forget_source(arguments: Namespace, memory: Memory) -> int:
+    if not isinstance(memory, Curated):
+        raise MemoryUnavailable(f"the {memory.name} backend cannot forget by source")
+    if not _agreed(arguments, f"forget everything that came from {clean(arguments.source)}"):
+        say("everything is kept")
+        return exits.OK
+    gone = await memory.forget_source(arguments.source, Scope(arguments.person))
+    say(f"{gone} memories from {arguments.source} are forgotten")
+    return exits.OK
+
+
+def _agreed(arguments: Namespace, what: str) -> bool:
+    if arguments.yes:
+        return True
+    if not sys.stdin.isatty():
+        raise BarnacleError(f"{what}? Nobody is there to ask: --yes says so")
+    return input(f"{what}? [y/N] ").strip().lower() in _YES
+
+
+async def _import(arguments: Namespace, memory: Memory) -> int:
+    from agent.memory.imports import bring_in  # noqa: PLC0415  # three formats, for this alone
+
+    path = expanded(arguments.file, os.environ)
+    provenance = Provenance[(arguments.provenance or "web").upper()]
+    moved = await bring_in(memory, path, Scope(arguments.person), provenance)
+    say(f"{moved.moved} memories came from {path}")
+    if moved.unreadable:
+        memory_text.note(f"{moved.unreadable} in it could not be read")
+    return exits.OK
+
+
+async def _rebuild(memory: Memory) -> int:
+    if not isinstance(memory, Curated):
+        say(f"the {memory.name} backend has nothing to rebuild")
+        return exits.OK
+    say(f"the word index of {await memory.rebuild()} memories is made anew; vectors follow by use")
+    return exits.OK

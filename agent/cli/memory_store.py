@@ -1,0 +1,45 @@
+"""The memory of one command line, opened for as long as it is needed."""
+
+import os
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from agent.cli import surroundings
+from agent.cli.embedder import embedder_of
+from agent.clock import SystemClock
+from agent.embeddings.none import NoEmbedder
+from agent.memory.backends import Place, may_hold_memories, open_backend
+from agent.memory.base import Memory
+
+
+def place_of(arguments: Namespace, *, searches: bool = False) -> Place:
+    """Where memories are; only a search needs the model, the others do not wait for it."""
+    settings, paths = surroundings.of(arguments)
+    embedder = embedder_of(settings, paths, os.environ) if searches else NoEmbedder()
+    return Place(settings.memory, paths.state_dir, embedder, SystemClock())
+
+
+@asynccontextmanager
+async def opened(place: Place) -> AsyncIterator[Memory]:
+    memory = open_backend(place)
+    try:
+        yield memory
+    finally:
+        await memory.aclose()
+        await place.embedder.aclose()
+
+
+@asynccontextmanager
+async def looked_into(place: Place) -> AsyncIterator[Memory]:
+    """As `opened`, but looking makes no store: one that is not there yet has nothing."""
+    if may_hold_memories(place, place.settings.backend):
+        async with opened(place) as memory:
+            yield memory
+    else:
+        from agent.memory.none import NoMemory  # noqa: PLC0415  # only before there is anything
+
+        try:
+            yield NoMemory()
+        finally:
+            await place.embedder.aclose()

@@ -1,0 +1,148 @@
+import asyncio
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.cli import exits
+from agent.cli.main import main
+from agent.clock import SystemClock
+from agent.embeddings.none import NoEmbedder
+from agent.memory.base import Scope
+from agent.memory.sqlite import SqliteMemory
+from agent.messages import Provenance
+
+PAGE = "https://example.org/pump"
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def remembered(state: Path) -> Path:
+    path = state / "memory" / "brain.db"
+
+    async def store() -> None:
+        memory = SqliteMemory(path, NoEmbedder(), SystemClock())
+        owner = Scope("owner")
+        await memory.store("sister", "is called 小美", scope=owner, provenance=Provenance.OWNER)
+        await memory.store("pump", "is \x1b[2Jloud", scope=owner, source=PAGE)
+        await memory.store("valve", "is stuck", scope=owner, source=PAGE)
+        await memory.aclose()
+
+    asyncio.run(store())
+    return path
+
+
+def keys(capsys: pytest.CaptureFixture[str]) -> set[str]:
+    capsys.readouterr()
+    main(["memory", "list", "--json"])
+    return {entry["key"] for entry in json.loads(capsys.readouterr().out)}
+
+
+class Person(io.StringIO):
+    """Somebody at a terminal who types this."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("remembered")
+def test_keys_are_forgotten_with_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "forget", "sister", "pump", "--yes"]) == exits.OK
+    assert capsys.readouterr().out == "sister is forgotten\npump is forgotten\n"
+    assert keys(capsys) == {"valve"}
+
+
+@pytest.mark.usefixtures("remembered")
+@pytest.mark.parametrize(("typed", "left"), [("y\n", set()), ("\n", {"pump"}), ("no\n", {"pump"})])
+def test_a_person_is_asked_with_what_it_says(
+    typed: str,
+    left: set[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.stdin", Person(typed))
+    assert main(["memory", "forget", "pump"]) == exits.OK
+    assert "forget pump: is [2Jloud? [y/N]" in capsys.readouterr().out
+    assert keys(capsys) == {"sister", "valve"} | left
+
+
+@pytest.mark.usefixtures("remembered")
+def test_without_anybody_to_ask_nothing_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["memory", "forget", "pump"]) == exits.FAILED
+    assert "--yes" in capsys.readouterr().err
+    assert "pump" in keys(capsys)
+
+
+@pytest.mark.usefixtures("remembered")
+def test_everything_of_a_page_is_forgotten_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "forget", "--source", PAGE, "--yes"]) == exits.OK
+    assert "2 memories" in capsys.readouterr().out
+    assert keys(capsys) == {"sister"}
+
+
+@pytest.mark.usefixtures("remembered")
+def test_forget_without_saying_what_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "forget"]) == exits.FAILED
+    assert "--source" in capsys.readouterr().err
+
+
+def test_a_log_says_that_it_takes_nothing_out(
+    state: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text('[memory]\nbackend = "markdown"\n')
+    state.mkdir()
+    (state / "MEMORY.md").write_text('<!-- barnacle {"person": "owner"} -->\n- **a**: b\n')
+    words = ["--config", str(config), "memory", "forget", "a", "--yes"]
+    assert main(words) == exits.FAILED
+    assert "takes nothing out" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("remembered")
+def test_a_snapshot_brings_everything_back(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "snapshot"]) == exits.OK
+    snapshot = state / "memory" / "MEMORY_SNAPSHOT.md"
+    assert capsys.readouterr().out == f"3 memories are in {snapshot}\n"
+    main(["memory", "forget", "sister", "pump", "valve", "--yes"])
+    assert main(["memory", "import", str(snapshot)]) == exits.OK
+    assert "3 memories came from" in capsys.readouterr().out
+    assert keys(capsys) == {"sister", "pump", "valve"}
+
+
+@pytest.mark.usefixtures("state")
+def test_what_is_brought_in_is_trusted_as_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "MEMORY.md").write_text("# Memory\n\n- The goat is called Lin\n")
+    assert main(["memory", "import", str(notes), "--provenance", "owner"]) == exits.OK
+    capsys.readouterr()
+    main(["memory", "list", "--json"])
+    (only,) = json.loads(capsys.readouterr().out)
+    assert (only["provenance"], only["person"]) == ("owner", "owner")
+
+
+@pytest.mark.usefixtures("state")
+def test_a_file_that_is_not_there_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "import", "/nowhere/at-all.md"]) == exits.FAILED
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("remembered")
+def test_the_index_is_made_anew(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["memory", "rebuild"]) == exits.OK
+    assert "3 memories" in capsys.readouterr().out
+    main(["memory", "search", "小美", "--json"])
+    assert json.loads(capsys.readouterr().out)[0]["key"] == "sister"
