@@ -15,7 +15,7 @@ from tests.firmware.every_step import stopped_before
 from tests.firmware.simulator_on_cpython import SIMULATOR, simulated_machine
 
 # The loop gets so long to come in between; where it may not, that is waited in vain
-CHANCE_S = 0.02
+CHANCE_S = 0.01
 FULL = 65535
 
 
