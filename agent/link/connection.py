@@ -15,7 +15,7 @@ from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, Wrong
 from agent.link.frame import CODES, OK
 from agent.link.greeting import Greeting
 from agent.link.port import Port
-from agent.link.session import Answer, Request, Session, SessionState
+from agent.link.session import ACK_DELAY_S, Answer, Request, Session, SessionState
 from agent.link.window import Outgoing
 from agent.printable import printable_line
 
@@ -31,9 +31,9 @@ _REQUEST_IDS = 2**16
 OnEvent = Callable[[bytes], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Pending:
-    """A call that waits for its answer."""
+    """A call that waits for its answer; made for every one, and a frozen one takes longer."""
 
     frame: Outgoing
     give_up_at_s: float
@@ -188,6 +188,10 @@ class Connection:
                 pending.outcome.set_result(LinkLost("the board was too busy to be asked"))
 
     def _set_timer(self, now_s: float) -> None:
+        is_set = self._timer is not None and self._rings_at_s <= now_s + ACK_DELAY_S
+        if is_set and not self.session.is_over:
+            # What comes due before it rings is late by less than an acknowledgement may be
+            return
         due_at_s = self.session.due_at_s
         if due_at_s is not None:
             for pending in self._pending.values():

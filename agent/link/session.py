@@ -246,9 +246,11 @@ class Session:
         self._emit(wire.PING, payload=struct.pack(wire.PING_FORMAT, self._pinged_ms))
 
     def _send(self, now_s: float) -> None:
-        self._resend(self._sending.resend_due(now_s))
-        if self._sending.is_hopeless:
-            self.end("the board does not acknowledge what it is sent")
+        due_at_s = self._sending.due_at_s
+        if due_at_s is not None and now_s >= due_at_s:
+            self._resend(self._sending.resend_due(now_s))
+            if self._sending.is_hopeless:
+                self.end("the board does not acknowledge what it is sent")
         if self.is_over:
             return
         while (frame := self._sending.next_frame(now_s)) is not None:
@@ -287,10 +289,8 @@ class Session:
                 self._on_pong(frame.payload, now_s)
             case wire.EVENT:
                 self._events.append(frame.payload)
-            case wire.ACK:
-                # The header was all of it
-                pass
-            case _:
+            case _ if frame.kind != wire.ACK:
+                # Of an acknowledgement the header is all
                 self.counters.frames_ignored += 1
 
     def _on_greeting(self, frame: Frame, now_s: float) -> None:

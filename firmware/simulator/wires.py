@@ -27,13 +27,17 @@ _both_poll.register(_control, select.POLLIN)
 
 def pty_has_bytes():
     # A terminal that is gone has none, and whoever listens next finds that out
-    return any(event & select.POLLIN for _, event in _pty_poll.ipoll(0))
+    for _, event in _pty_poll.ipoll(0):
+        return bool(event & select.POLLIN)
+    return False
 
 
 def wait(limit_ms):
     # Whether it was the Pi that ended it; a terminal that is gone is nobody
-    ready = _both_poll.ipoll(max(0, min(_WAIT_MS, limit_ms)))
-    return any(stream is PTY and event == select.POLLIN for stream, event in ready)
+    for stream, event in _both_poll.ipoll(max(0, min(_WAIT_MS, limit_ms))):
+        if stream is PTY and event == select.POLLIN:
+            return True
+    return False
 
 
 def control_bytes():
