@@ -1,0 +1,67 @@
+from pathlib import Path
+
+import pytest
+
+from agent.embeddings.none import NoEmbedder
+from agent.errors import MemoryUnavailable
+from agent.memory import imports
+from agent.memory.base import Scope
+from agent.memory.transfer import Moved, take_snapshot
+from agent.messages import Provenance
+from tests.contracts.memory import MEI, TOM
+from tests.memory.conftest import MakeMemory
+from tests.memory.test_zeroclaw import FILE
+
+
+async def test_our_own_snapshot_comes_back_with_every_field(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    await memory.store("a", "my sister lives in Taipei", scope=MEI, provenance=Provenance.OWNER)
+    await memory.store("b", "my sister lives in Osaka", scope=MEI, provenance=Provenance.OWNER)
+    await memory.store("c", "tom likes tea", scope=TOM, source="chat")
+    await memory.mark("c", TOM, pinned=True)
+    assert await memory.supersede("a", "b", MEI)
+    before = [entry async for entry in memory.entries()]
+    written = await take_snapshot(memory, tmp_path / "away")
+    for key, scope in (("b", MEI), ("a", MEI), ("c", TOM)):
+        assert await memory.forget(key, scope)
+    moved = await imports.bring_in(memory, written.path, MEI)
+    assert moved == Moved(3)
+    assert [entry async for entry in memory.entries()] == before
+
+
+async def test_what_is_newer_here_stays(make_memory: MakeMemory, tmp_path: Path) -> None:
+    memory = make_memory(NoEmbedder())
+    await memory.store("a", "the old word", scope=MEI)
+    written = await take_snapshot(memory, tmp_path / "away")
+    await memory.store("a", "the new word", scope=MEI)
+    assert await imports.bring_in(memory, written.path, MEI) == Moved(0)
+    found = await memory.get("a", MEI)
+    assert found is not None
+    assert found.content == "the new word"
+
+
+async def test_what_others_wrote_is_the_persons_and_trusted_as_told(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    (tmp_path / "MEMORY_SNAPSHOT.md").write_text(FILE)
+    moved = await imports.bring_in(memory, tmp_path / "MEMORY_SNAPSHOT.md", MEI)
+    assert moved == Moved(3)
+    (tmp_path / "MEMORY.md").write_text("- likes tea\n")
+    assert await imports.bring_in(memory, tmp_path, MEI, Provenance.OWNER) == Moved(1)
+    assert await imports.bring_in(memory, tmp_path, MEI, Provenance.OWNER) == Moved(0)
+    trust = {entry.content: entry.provenance for entry in await memory.list(MEI)}
+    assert trust.pop("likes tea") is Provenance.OWNER
+    assert set(trust.values()) == {Provenance.WEB}
+    assert await memory.count(TOM) == 0
+
+
+async def test_a_path_that_holds_none_is_one_sentence(
+    make_memory: MakeMemory, tmp_path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    for path in (tmp_path / "missing.md", tmp_path):
+        with pytest.raises(MemoryUnavailable):
+            await imports.bring_in(memory, path, Scope("owner"))
