@@ -35,10 +35,10 @@ class Events:
         return self._made is not None and self._made.is_ready
 
     def pack(self, slot):
-        return self._made.pack(slot)
+        return self._announcer().pack(slot)
 
     def payload(self, slot):
-        return self._made.payload(slot)
+        return self._announcer().payload(slot)
 
     def _subscribe(self, arguments, _answer):
         return self._announcer().subscribe(arguments)

@@ -49,13 +49,14 @@ class Slot:
         if row.get("debounce_ms"):
             from node.debounced import Debounced  # noqa: PLC0415  - loaded when it is needed
 
-            self.input = Debounced(pin, row["debounce_ms"])
+            # In the shape of a pin
+            self.input = Debounced(pin, row["debounce_ms"])  # type: ignore[assignment]  # as above
 
     def read(self):
         # Its logical value as a whole number: 0 or 1, millivolts are not for here
         if self.input is not None:
             return self.input.value() ^ self.inverted
-        return self.device.value()
+        return self.device.value()  # type: ignore[union-attr]  # it is one or the other
 
     @property
     def is_readable(self):

@@ -2,8 +2,10 @@
 
 import os
 import subprocess
+from pathlib import Path
 
-from firmware.host.bundle import FIRMWARE
+from firmware.host.bundle import FIRMWARE, bundle, lay_out
+from firmware.host.shrink import shrunk
 
 PROGRAM = """
 import random
@@ -65,3 +67,20 @@ def test_the_fast_codec_does_what_the_shared_one_does(micropython_command: list[
         check=False,
     )
     assert (said.stdout, said.stderr) == ("same\n", "")
+
+
+def test_where_there_is_no_machine_code_the_shared_one_does_it_all(
+    micropython_command: list[str], tmp_path: Path
+) -> None:
+    lay_out(shrunk(bundle("simulated")), tmp_path)
+    codec = tmp_path / "node" / "codec.py"
+    codec.write_text(codec.read_text().replace("@micropython.viper", "@micropython.unknown"))
+    program = "import frame; from node import session; print(session.codec is frame)"
+    said = subprocess.run(
+        [*micropython_command, "-c", program],
+        env={**os.environ, "MICROPYPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (said.stdout, said.stderr) == ("True\n", "")
