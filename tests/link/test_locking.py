@@ -211,3 +211,18 @@ async def test_what_is_learned_of_a_board_that_is_gone_stays_unsaid(tmp_path: Pa
         trouble = link.board.status.trouble
         link.board._note(lock="late news")
         assert link.board.status.trouble == trouble
+
+
+@in_virtual_time
+async def test_a_stop_that_is_taken_back_while_the_board_is_away_does_not_reach_it(
+    tmp_path: Path,
+) -> None:
+    async with ready(tmp_path) as (link, board):
+        link.ports.unplug()
+        await link.until(BoardState.ABSENT)
+        link.board.stop()
+        link.board.allow()
+        link.ports.plug_in()
+        await link.until(BoardState.READY)
+        assert stops(board) == 0
+        assert await link.board.call("gpio_write", LED_ON) == {"value": "on"}
