@@ -1,15 +1,20 @@
 """What `barnacle doctor` looks at, made of the settings and paths of one command line."""
 
 import os
+import shutil
 from argparse import Namespace
 from collections.abc import Mapping
+from functools import partial
 
 from agent.cli import surroundings
 from agent.cli.embedder import embedder_of
 from agent.clock import SystemClock
+from agent.embeddings.none import NoEmbedder
 from agent.errors import ConfigRefused
-from agent.health.base import Patient, Service
+from agent.health.base import Patient, Service, Store
 from agent.link.board import SerialBoard
+from agent.memory.backends import Place, may_hold_memories, open_backend, where
+from agent.memory.switching import left_behind
 from agent.providers.credentials import chosen_service, find_key
 from agent.providers.settings import ProviderSettings, endpoint
 from agent.settings import Paths, Settings, find_config, find_paths
@@ -43,8 +48,23 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         needs_board=any(board.port for board in settings.every_board()),
         config=paths.config,
         refusal=refusal,
-        holds_key=bool(settings.provider.api_key),
+        holds_key=bool(settings.provider.api_key or settings.memory.postgres_url),
         environ=os.environ,
+        find_store=lambda: _store(settings, paths),
+    )
+
+
+def _store(settings: Settings, paths: Paths) -> Store:
+    """What keeps the memories; one that opening would make, or mend, is not opened."""
+    backend = settings.memory.backend
+    place = Place(settings.memory, paths.state_dir, NoEmbedder(), SystemClock())
+    trouble = left_behind(place)
+    program = settings.memory.lucid_program
+    if backend == "lucid" and shutil.which(program) is None:
+        trouble = f"{program} is not there (memory.lucid_program): brain.db alone is asked"
+    is_opened = backend not in {"sqlite", "lucid", "none"} and may_hold_memories(place, backend)
+    return Store(
+        backend, where(place, backend), trouble, partial(open_backend, place) if is_opened else None
     )
 
 

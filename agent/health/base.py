@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent.embeddings.base import Embedder
 from agent.link.board import SerialBoard
+from agent.memory.base import Memory
 
 
 class Level(enum.Enum):
@@ -49,6 +50,22 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
+class Store:
+    """What keeps the memories.
+
+    Args:
+        where: for people.
+        trouble: what can be said without opening it; empty when there is none.
+        open: None where there is nothing to open, or another check looks at it.
+    """
+
+    backend: str
+    where: str
+    trouble: str = ""
+    open: Callable[[], Memory] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Patient:
     """What is looked at.
 
@@ -58,6 +75,7 @@ class Patient:
         embeds_remotely: a service makes the vectors, not a model in `model_dir`.
         refusal: why it was refused; everything else is by its defaults then.
         holds_key: whether a key is written in the file.
+        find_store: what keeps the memories; None when that is not known.
         needs_board: whether a port is configured, so that one has to be there.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
@@ -75,6 +93,7 @@ class Patient:
     embeds_remotely: bool = False
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
+    find_store: Callable[[], Store] | None = None
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

@@ -77,3 +77,28 @@ def test_a_failure_is_one(
     with_finding(monkeypatch, Finding.failed("no room"))
     assert main(["doctor"]) == exits.FAILED
     assert capsys.readouterr().out == "FAILED   thing       no room\n"
+
+
+@pytest.mark.parametrize(
+    ("section", "level", "said"),
+    [
+        ('backend = "markdown"', "ok", "markdown ("),
+        ('backend = "lucid"\nlucid_program = "lucid-none"', "warning", "lucid-none is not there"),
+        (
+            'backend = "postgres"\npostgres_url = "postgresql://x@/y?host=/nowhere"',
+            "failed",
+            "out of reach",
+        ),
+    ],
+)
+def test_each_backend_of_the_memory_is_reached_or_says_why_not(
+    section: str, level: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "b.toml"
+    config.write_text(f"[memory]\n{section}\n")
+    config.chmod(0o600)
+    main(["doctor", "--json", "--config", str(config)])
+    found = json.loads(capsys.readouterr().out)["memory"]
+    assert found["level"] == level
+    assert said in found["sentence"]
+    assert not (tmp_path / "state" / "memory").exists()
