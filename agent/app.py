@@ -188,14 +188,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         boards,
         Registry(
             tools,
-            [
-                source
-                for board, light in zip(boards, lights, strict=True)
-                for source in (
-                    BoardTools(board, light.moved if light else None).tools,
-                    ReflexTools(board).tools,
-                )
-            ],
+            [*_board_tools(boards, lights)],
         ),
         last_error,
         EmergencyStop(paths.state_dir),
@@ -212,6 +205,14 @@ def _memory(settings: Settings, paths: Paths, embedder: Embedder, clock: Clock) 
     else:
         note(place, settings.memory.backend)
     return open_backend(place)
+
+
+def _board_tools(
+    boards: Sequence[SerialBoard], lights: Sequence[StatusLight | None]
+) -> Iterator[Callable[[], tuple[AnyTool, ...]]]:
+    for board, light in zip(boards, lights, strict=True):
+        yield BoardTools(board, light.moved if light else None).tools
+        yield ReflexTools(board).tools
 
 
 def _provider(
