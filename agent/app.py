@@ -40,15 +40,14 @@ from agent.health.report import LastError, Reporter, Subjects
 from agent.http import HttpClient
 from agent.link.base import BoardState
 from agent.link.board import SerialBoard
-from agent.memory.backends import Place, open_backend
-from agent.memory.base import Memory
-from agent.memory.switching import left_behind, note
-from agent.memory.transfer import keep_snapshot
+from agent.memory.backends import Place
+from agent.memory.switching import left_behind
 from agent.providers.base import Provider
 from agent.providers.catalog import OPENAI
 from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.fallback import FallbackProvider
 from agent.providers.offline.provider import OfflineProvider
+from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
@@ -58,8 +57,6 @@ from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
-from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
-from agent.tools.memory_known import MemoryListTool, MemorySourceTool
 from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry
 from agent.tools.system import SystemInfoTool
@@ -92,7 +89,7 @@ class _Agent:
     http: HttpClient
     provider: Provider
     embedder: Embedder
-    memory: Memory
+    remembering: Remembering
     journal: DatabaseWorker
     boards: tuple[SerialBoard, ...]
     registry: Registry
@@ -106,9 +103,7 @@ class _Agent:
         """Let go of everything, what was made last first."""
         await self.provider.aclose()
         await self.http.aclose()
-        if self.settings.memory.snapshot:
-            await keep_snapshot(self.memory, self.paths.brain_db.parent)
-        await self.memory.aclose()
+        await self.remembering.aclose()
         await self.embedder.aclose()
         await self.journal.aclose()
 
@@ -158,12 +153,8 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     logging.getLogger().addHandler(last_error := LastError())
     clock = SystemClock()
     http = HttpClient()
-    if (embeds_by := embedding_key(settings.embeddings, environ)) is not None:
-        redactor.add(embeds_by.secret)
-    embedder = with_cache(
-        embedder_of(settings, paths, environ, http), settings.embeddings, paths.embeddings_db, clock
-    )
-    memory = _memory(settings, paths, embedder, clock)
+    embedder = _embedder(settings, paths, environ, http, redactor)
+    remembering = open_remembering(settings, paths, embedder, clock)
     boards = tuple(
         SerialBoard(board, paths.board_folder(board), clock) for board in settings.every_board()
     )
@@ -175,7 +166,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
         for board, wanted in zip(boards, settings.every_board(), strict=True)
     )
-    tools = [*_fixed_tools(paths, memory, clock), *_watch_tools(watchers)]
+    tools = [*_fixed_tools(paths, clock), *remembering.tools(), *_watch_tools(watchers)]
     return _Agent(
         settings,
         paths,
@@ -183,7 +174,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         http,
         _provider(settings, environ, http, embedder, clock),
         embedder,
-        memory,
+        remembering,
         open_journal(paths.agent_db),
         boards,
         Registry(
@@ -198,21 +189,25 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     )
 
 
-def _memory(settings: Settings, paths: Paths, embedder: Embedder, clock: Clock) -> Memory:
-    place = Place(settings.memory, paths.state_dir, embedder, clock)
-    if said := left_behind(place):
-        _log.warning("%s", said)
-    else:
-        note(place, settings.memory.backend)
-    return open_backend(place)
-
-
 def _board_tools(
     boards: Sequence[SerialBoard], lights: Sequence[StatusLight | None]
 ) -> Iterator[Callable[[], tuple[AnyTool, ...]]]:
     for board, light in zip(boards, lights, strict=True):
         yield BoardTools(board, light.moved if light else None).tools
         yield ReflexTools(board).tools
+
+
+def _embedder(
+    settings: Settings,
+    paths: Paths,
+    environ: Mapping[str, str],
+    http: HttpClient,
+    redactor: Redactor,
+) -> Embedder:
+    if (key := embedding_key(settings.embeddings, environ)) is not None:
+        redactor.add(key.secret)
+    embedder = embedder_of(settings, paths, environ, http)
+    return with_cache(embedder, settings.embeddings, paths.embeddings_db, SystemClock())
 
 
 def _provider(
@@ -232,17 +227,12 @@ def _provider(
     return FallbackProvider(first, offline) if settings.provider.offline_last else first
 
 
-def _fixed_tools(paths: Paths, memory: Memory, clock: Clock) -> list[AnyTool]:
+def _fixed_tools(paths: Paths, clock: Clock) -> list[AnyTool]:
     paths.workspace.mkdir(parents=True, exist_ok=True)
     return [
         FileListTool(paths.workspace),
         FileReadTool(paths.workspace),
         FileWriteTool(paths.workspace),
-        MemoryForgetTool(memory),
-        MemoryListTool(memory),
-        MemoryRecallTool(memory),
-        MemorySourceTool(memory),
-        MemoryStoreTool(memory),
         SystemInfoTool(paths.state_dir),
         TimeNowTool(clock),
     ]
@@ -281,6 +271,7 @@ async def _at_work(
             tasks.create_task(reporter.keep())
             tasks.create_task(button.run())
             tasks.create_task(oversight.watch(agent.clock))
+            tasks.create_task(agent.remembering.run(agent.journal, agent.provider))
             deliver = partial(dispatcher.deliver, tasks=tasks)
             owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
             for watcher in agent.watchers:
@@ -330,7 +321,7 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
         agent.activity,
     )
     runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
-    parts = Parts(agent.journal, agent.memory, agent.registry, runner, agent.clock, agent.activity)
+    parts = Parts(agent.journal, agent.remembering.memory, agent.registry, runner, agent.clock, agent.activity)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

@@ -68,6 +68,7 @@ class Paths:
 
     Args:
         chosen_workspace: what the configuration says, if it does.
+        chosen_documents: what the configuration says, if it does.
         chosen_model_dir: what the configuration, the environment or the checkout says.
     """
 
@@ -75,6 +76,7 @@ class Paths:
     state_dir: Path
     chosen_workspace: Path | None = None
     chosen_model_dir: Path | None = None
+    chosen_documents: Path | None = None
 
     @property
     def agent_db(self) -> Path:
@@ -91,6 +93,14 @@ class Paths:
     @property
     def workspace(self) -> Path:
         return self.chosen_workspace or self.state_dir / "workspace"
+
+    @property
+    def documents(self) -> Path:
+        return self.chosen_documents or self.workspace / "documents"
+
+    @property
+    def hygiene_file(self) -> Path:
+        return self.state_dir / "memory" / "hygiene.json"
 
     @property
     def model_dir(self) -> Path:
@@ -141,11 +151,13 @@ def find_paths(
 ) -> Paths:
     """Where everything is kept under these settings."""
     workspace = settings.agent.workspace
+    documents = settings.memory.documents
     return Paths(
         config,
         expanded(state, environ) if state else state_dir(environ),
         expanded(workspace, environ) if workspace else None,
         _model_dir(environ, settings),
+        expanded(documents, environ) if documents else None,
     )
 
 

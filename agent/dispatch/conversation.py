@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass, field
 
 from agent.clock import Clock
-from agent.dispatch import inbox, memories, outbox, session
+from agent.dispatch import inbox, outbox, session
 from agent.dispatch.activity import Activity
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
@@ -103,6 +103,8 @@ class Conversations:
 
     async def known(self, inbound: Inbound) -> str:
         """What is remembered of whoever asks, in words."""
+        from agent.dispatch import memories  # noqa: PLC0415 - for those who ask
+
         return await memories.told(self._parts.memory, inbound)
 
     async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:

@@ -32,6 +32,14 @@ class MemorySettings(Section, frozen=True, kw_only=True):
     conversation_days: Annotated[int, Meta(ge=1, le=3650)] = 30
     # Beyond it the least trusted go first; what people said of themselves never goes
     max_memories: Annotated[int, Meta(ge=100, le=2_000_000)] = 100_000
+    # Conversations past their time go into files beside the database instead of nowhere
+    archive: bool = False
+    # The language model draws lasting facts from what was said, now and then
+    consolidate: bool = True
+    # Folder of datasheets and notes; empty: the folder `documents` in the workspace
+    documents: Annotated[str, Meta(max_length=4096)] = ""
+    # How far they are trusted: as files are, or, where the owner wrote every word, as the owner
+    documents_trust: Literal["web", "tool", "owner"] = "tool"
 
     def __post_init__(self) -> None:
         if self.postgres_url and self.postgres_url_file:

@@ -1,0 +1,96 @@
+import asyncio
+import json
+from pathlib import Path
+
+from agent.clock import SystemClock
+from agent.dispatch import inbox
+from agent.dispatch.journal import InboxState, open_journal
+from agent.embeddings.none import NoEmbedder
+from agent.memory.base import CONVERSATION, Scope
+from agent.memory.hygiene import last_report
+from agent.memory.settings import MemorySettings
+from agent.messages import Inbound, Provenance
+from agent.remembering import Remembering, open_remembering
+from agent.settings import Paths, Settings
+from agent.tools.base import ToolContext
+from tests.fakes.clock import SteppedClock
+from tests.fakes.provider import ScriptedProvider, UnreachableProvider
+
+CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
+
+
+def opened(root: Path, clock: SteppedClock | None = None, **memory: object) -> Remembering:
+    settings = Settings(memory=MemorySettings(**memory))  # type: ignore[arg-type]  # its keys
+    return open_remembering(settings, Paths(None, root), NoEmbedder(), clock or SystemClock())
+
+
+def names(remembering: Remembering) -> set[str]:
+    return {tool.name for tool in remembering.tools()}
+
+
+async def test_documents_are_searched_where_there_is_a_folder_of_them(tmp_path: Path) -> None:
+    without = opened(tmp_path)
+    assert "datasheet_search" not in names(without)
+    await without.aclose()
+    (tmp_path / "workspace" / "documents").mkdir(parents=True)
+    (tmp_path / "workspace" / "documents" / "pump.md").write_text("# Pump\nIt hangs on PB0.")
+    remembering = opened(tmp_path)
+    assert remembering.documents is not None
+    await remembering.documents.refresh()
+    [tool] = [one for one in remembering.tools() if one.name == "datasheet_search"]
+    result = await tool.execute(tool.parse('{"query": "pump"}'), CONTEXT)
+    assert json.loads(result.text)["found"][0]["source"] == "pump.md"
+    assert result.provenance is Provenance.TOOL
+    await remembering.aclose()
+
+
+async def test_what_the_owner_wrote_is_trusted_when_the_owner_says_so(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "pump.md").write_text("It hangs on PB0.")
+    settings = Settings(memory=MemorySettings(documents_trust="owner"))
+    paths = Paths(None, tmp_path, chosen_documents=tmp_path / "notes")
+    remembering = open_remembering(settings, paths, NoEmbedder(), SystemClock())
+    assert remembering.documents is not None
+    await remembering.documents.refresh()
+    [found] = await remembering.documents.search("PB0", 3)
+    assert found.provenance is Provenance.OWNER
+    await remembering.aclose()
+
+
+async def test_the_end_of_an_agent_that_kept_nothing_makes_no_files(tmp_path: Path) -> None:
+    await opened(tmp_path).aclose()
+    assert not (tmp_path / "memory" / "hygiene.json").exists()
+
+
+async def test_the_end_tidies_up_and_takes_a_snapshot(tmp_path: Path) -> None:
+    remembering = opened(tmp_path)
+    await remembering.memory.store("sister", "Mei is my sister", scope=Scope("owner"))
+    await remembering.aclose()
+    assert last_report(tmp_path / "memory" / "hygiene.json").memories == 1
+    assert "Mei is my sister" in (tmp_path / "memory" / "MEMORY_SNAPSHOT.md").read_text()
+
+
+async def test_without_a_memory_there_is_nothing_to_do(tmp_path: Path) -> None:
+    remembering = opened(tmp_path, backend="none")
+    journal = open_journal(tmp_path / "agent.db")
+    async with asyncio.timeout(5):
+        await remembering.run(journal, UnreachableProvider())
+    await remembering.aclose()
+    await journal.aclose()
+
+
+async def test_what_was_said_becomes_memories_and_facts_in_the_background(tmp_path: Path) -> None:
+    text = "My sister is called Mei, by the way"
+    inbound = Inbound("1", "terminal", "owner", "local", text, 1.0, Provenance.OWNER)
+    journal = open_journal(tmp_path / "agent.db")
+    accepted = await journal.transact(lambda db: inbox.accept(db, inbound))
+    assert accepted is not None
+    await journal.transact(lambda db: inbox.close(db, accepted.inbox_id, InboxState.ANSWERED))
+    remembering = opened(tmp_path)
+    provider = ScriptedProvider('{"facts": [{"fact": "The sister is called Mei"}]}')
+    await remembering._consolidation(journal, provider).catch_up()
+    kept = await remembering.memory.list(Scope("owner"))
+    assert {entry.category for entry in kept} == {"core", CONVERSATION}
+    assert all(entry.provenance is Provenance.OWNER for entry in kept)
+    await remembering.aclose()
+    await journal.aclose()
