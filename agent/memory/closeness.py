@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 # What a turn of a conversation or a paragraph has; the rest of a longer text counts by its vector
 MAX_TOKENS = 128
 _BITS_PER_BYTE = 8
+# Tokens that are widened to floats at a time: what stays in a processor's cache
+_BLOCK_ROWS = 256
 
 Vectors = NDArray[np.float32]
 
@@ -50,6 +52,11 @@ def _cosines(tokens: Vectors, rows: NDArray[np.uint8]) -> Vectors:
     """Between signs of stored tokens and asked tokens: a sign is -1 or 1, its bit 0 or 1."""
     dimensions = tokens.shape[1]
     unit = tokens / np.maximum(np.linalg.norm(tokens, axis=1, keepdims=True), np.float32(1e-9))
-    bits = np.unpackbits(rows, axis=1, count=dimensions).astype(np.float32)
-    cosines: Vectors = (2 * (bits @ unit.T) - unit.sum(axis=1)) / np.sqrt(np.float32(dimensions))
+    near = np.empty((len(rows), len(tokens)), np.float32)
+    wide = np.empty((_BLOCK_ROWS, dimensions), np.float32)
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        bits = np.unpackbits(rows[start : start + _BLOCK_ROWS], axis=1, count=dimensions)
+        np.copyto(wide[: len(bits)], bits)
+        np.dot(wide[: len(bits)], unit.T, out=near[start : start + len(bits)])
+    cosines: Vectors = (2 * near - unit.sum(axis=1)) / np.sqrt(np.float32(dimensions))
     return cosines

@@ -58,7 +58,12 @@ class Meanings:
         return reading
 
     def put(
-        self, db: sqlite3.Connection, memory_id: int, owner: str, reading: Reading | None
+        self,
+        db: sqlite3.Connection,
+        memory_id: int,
+        owner: str,
+        reading: Reading | None,
+        length: int = 0,
     ) -> None:
         """Keep a memory's vector; without one it is made later."""
         if reading is None:
@@ -71,7 +76,7 @@ class Meanings:
         packed = closeness.packed(reading.tokens)
         model = self._embedder.model_id
         rows.put_vector(db, memory_id, model, encode(reading.vector), packed)
-        self._current_index(len(reading.vector)).put(memory_id, owner, reading.vector)
+        self._current_index(len(reading.vector)).put(memory_id, owner, reading.vector, length)
 
     def discard(self, memory_id: int) -> None:
         if self._index is not None:
@@ -127,7 +132,7 @@ class Meanings:
     ) -> None:
         for row, reading in zip(memories, new, strict=True):
             if rows.still_holds(db, row):
-                self.put(db, row.memory_id, row.owner, reading)
+                self.put(db, row.memory_id, row.owner, reading, len(row.content))
 
     def _current_index(self, dimensions: int) -> "VectorIndex":
         from agent.memory.vectors import VectorIndex  # noqa: PLC0415 - numpy, on first use

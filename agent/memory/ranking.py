@@ -113,13 +113,12 @@ class Scales:
     meaning: Scale
 
     def standing(self, candidate: Candidate) -> float:
+        return self.of(candidate.strength, candidate.coverage, candidate.cosine)
+
+    def of(self, strength: float, coverage: float | None, cosine: float | None) -> float:
         """How far it stands out by its words and its vector together, as far as they are known."""
-        return 2 * _mean(
-            [
-                (None if candidate.coverage is None else self.words.z(candidate.strength), 1.0),
-                (self.meaning.z(candidate.cosine), 1.0),
-            ]
-        )
+        by_words = None if coverage is None else self.words.z(strength)
+        return 2 * _mean([(by_words, 1.0), (self.meaning.z(cosine), 1.0)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Answering a question from `brain.db`: words and vectors found, widened, looked at, ranked."""
 
-import math
 import re
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
@@ -9,7 +8,7 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from agent.embeddings.base import Reading
-from agent.memory import rows, sessions, words
+from agent.memory import flood, rows, sessions, words
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.cues import cues_of
 from agent.memory.ranking import (
@@ -21,13 +20,18 @@ from agent.memory.ranking import (
     Scales,
     rank,
 )
+from agent.memory.sessions import Turn
 from agent.memory.text import asked_tokens, tokens
 
 if TYPE_CHECKING:
+    from agent.memory.matches import Matches
     from agent.memory.vectors import Similarities
+    from agent.memory.words import Hits
 
 # Longer questions are searched by their first telling words: each one costs a look at the index
 MAX_ASKED_TOKENS = 32
+# Memories of people that are looked at besides when untrusted ones have taken every place
+PEOPLES = 20
 # A word that asks for nothing still has a meaning beside the others
 _EMPTY_WORD_WEIGHT = 0.05
 _WORD = re.compile(r"\w+")
@@ -48,9 +52,11 @@ def find(db: sqlite3.Connection, question: Question, limit: int) -> list[MemoryE
     """The most relevant memories that the scope may see, scored."""
     search = _Search(db, question)
     best = search.best()
+    if flood.is_flooded(best, CANDIDATES):
+        best += search.best_of_people()
     around = sessions.around(db, best)
     candidates = search.looked_at(around.memory_ids)
-    ranked = rank(candidates, search.scales, cues_of(question.text), around)
+    ranked = flood.spread(rank(candidates, search.scales, cues_of(question.text), around))
     return [replace(one.entry, score=one.score) for one in ranked[: max(0, limit)]]
 
 
@@ -62,46 +68,59 @@ class _Search:
         self._question = question
         self._similar = question.similar
         self._asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
-        self._strengths = words.search(db, self._asked, question.scope.owners)
-        self.scales = Scales(self._words_scale(), self._meaning_scale())
+        self._hits = self._searched()
+        self.scales = Scales(self._hits.scale, self._meaning_scale())
 
-    def best(self) -> list[MemoryEntry]:
+    def best(self) -> list[Turn]:
         """Those that stand out most by words and vector together."""
-        by_words = nlargest(FOUND, self._strengths, key=lambda one: (self._strengths[one], one))
         near = {} if self._similar is None else self._similar.nearest(FOUND)
-        found = [
-            Candidate(entry, self._strengths.get(memory_id, 0.0), self._any_words, cosine)
-            for memory_id, (entry, cosine) in self._entries({*by_words, *near}).items()
-        ]
-        standing = nlargest(
-            CANDIDATES, found, key=lambda one: (self.scales.standing(one), one.entry.memory_id)
-        )
-        return [one.entry for one in standing]
+        return self._standing_out({*self._hits.strongest(FOUND), *near}, CANDIDATES)
+
+    def best_of_people(self) -> list[Turn]:
+        """Those that stand out most among the memories that people vouch for."""
+        return self._standing_out(flood.of_people(self._db, self._question.scope), PEOPLES)
+
+    def _standing_out(self, ids: Collection[int], limit: int) -> list[Turn]:
+        strengths, cosines = self._hits.strengths_of(ids), self._cosines(ids)
+        standing = {
+            one: self.scales.of(strengths.get(one, 0.0), self._any_words, cosines.get(one))
+            for one in ids
+        }
+        best = nlargest(limit, standing, key=lambda one: (standing[one], one))
+        return sessions.turns(self._db, best)
 
     def looked_at(self, memory_ids: Collection[int]) -> list[Candidate]:
         """Everything that is known of these memories."""
-        covered = words.coverage(self._db, self._asked, memory_ids)
-        close = self._closeness(memory_ids, covered.weights)
+        entries = rows.by_id(self._db, memory_ids, self._question.scope)
+        strengths, cosines = self._hits.strengths_of(entries), self._cosines(entries)
+        covered = self._hits.coverage(entries)
+        close = self._closeness(entries, covered.weights)
         return [
             Candidate(
                 entry,
-                self._strengths.get(memory_id, 0.0),
+                strengths.get(memory_id, 0.0),
                 covered.parts.get(memory_id) if self._asked else None,
-                cosine,
+                cosines.get(memory_id),
                 close.get(memory_id),
             )
-            for memory_id, (entry, cosine) in self._entries(memory_ids).items()
+            for memory_id, entry in entries.items()
         ]
+
+    def _searched(self) -> "Hits | Matches":
+        owners = self._question.scope.owners
+        if self._similar is None:
+            return words.search(self._db, self._asked, owners)
+        from agent.memory import matches  # noqa: PLC0415 - numpy, which a vector has loaded
+
+        return matches.search(self._db, self._asked, owners, self._similar)
+
+    def _cosines(self, memory_ids: Collection[int]) -> dict[int, float]:
+        return {} if self._similar is None else self._similar.of(memory_ids)
 
     @property
     def _any_words(self) -> float | None:
         """A coverage that is not looked at yet, or None when no word was asked."""
         return 0.0 if self._asked else None
-
-    def _entries(self, memory_ids: Collection[int]) -> dict[int, tuple[MemoryEntry, float | None]]:
-        entries = rows.by_id(self._db, memory_ids, self._question.scope)
-        cosines = {} if self._similar is None else self._similar.of(entries)
-        return {one: (entry, cosines.get(one)) for one, entry in entries.items()}
 
     def _closeness(
         self, memory_ids: Collection[int], weights: Mapping[str, float]
@@ -115,12 +134,6 @@ class _Search:
         asked = closeness.AskedWords(reading.tokens, weighed)
         stored = rows.tokens_of(self._db, memory_ids, self._question.model)
         return closeness.closest(asked, stored)
-
-    def _words_scale(self) -> Scale:
-        everything = 0 if self._similar is None else len(self._similar.memory_ids)
-        strengths = self._strengths.values()
-        squares = math.fsum(value * value for value in strengths)
-        return Scale.of_sums(max(everything, len(strengths)), math.fsum(strengths), squares)
 
     def _meaning_scale(self) -> Scale:
         similar = self._similar

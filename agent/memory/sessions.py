@@ -1,11 +1,14 @@
 """What was said around a memory: its neighbours in the conversation that it came up in."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from agent.memory.base import MemoryEntry, Scope
+from agent.memory.base import Scope
+from agent.memory.record import provenance_of
+from agent.messages import Provenance
 
 # Turns either side of a good one that are looked at too: the answer is often beside the question
 TURNS_AROUND = 2
@@ -39,6 +42,28 @@ class Surroundings:
                 yield here
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A memory and the conversation that it came up in, if it did."""
+
+    memory_id: int
+    session: str | None
+    owner: str
+    provenance: Provenance
+
+
+def turns(db: sqlite3.Connection, memory_ids: Iterable[int]) -> list[Turn]:
+    found = db.execute(
+        "SELECT id, session, owner, provenance FROM entries"
+        " WHERE id IN (SELECT value FROM json_each(?))",
+        [json.dumps(list(memory_ids))],
+    )
+    return [
+        Turn(memory_id, session, owner, provenance_of(str(provenance)))
+        for memory_id, session, owner, provenance in found
+    ]
+
+
 def last_said(db: sqlite3.Connection, scope: Scope) -> str:
     """What was said last in a conversation, in its order."""
     return "" if scope.session is None else _texts(db, scope.session, scope.owner, _END)
@@ -52,25 +77,25 @@ def said_before(db: sqlite3.Connection, memory_id: int) -> str:
     return _texts(db, found[0], found[1], memory_id)
 
 
-def around(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> Surroundings:
+def around(db: sqlite3.Connection, turns: Iterable[Turn]) -> Surroundings:
     """These memories with two turns either side of each in its conversation."""
     ids: set[int] = set()
     following: dict[int, int] = {}
-    for entry in entries:
-        window = _window(db, entry)
+    for turn in turns:
+        window = _window(db, turn)
         ids.update(window)
         following.update(pairwise(window))
     preceding = {after: before for before, after in following.items()}
     return Surroundings(frozenset(ids), following, preceding)
 
 
-def _window(db: sqlite3.Connection, entry: MemoryEntry) -> list[int]:
-    if entry.scope.session is None:
-        return [entry.memory_id]
-    asked = (entry.scope.session, entry.scope.owner, entry.memory_id, TURNS_AROUND)
+def _window(db: sqlite3.Connection, turn: Turn) -> list[int]:
+    if turn.session is None:
+        return [turn.memory_id]
+    asked = (turn.session, turn.owner, turn.memory_id, TURNS_AROUND)
     before = [memory_id for memory_id, _ in db.execute(_BEFORE, asked)]
     after = [memory_id for memory_id, _ in db.execute(_AFTER, asked)]
-    return [*reversed(before), entry.memory_id, *after]
+    return [*reversed(before), turn.memory_id, *after]
 
 
 def _texts(db: sqlite3.Connection, session: str, owner: str, memory_id: int) -> str:

@@ -176,7 +176,8 @@ class SqliteMemory:
 
     def _put(self, db: sqlite3.Connection, draft: Draft, reading: Reading | None) -> MemoryEntry:
         entry = rows.put(db, draft, self._clock.wall_s())
-        self._meanings.put(db, entry.memory_id, entry.scope.owner, reading)
+        length = len(entry.content)
+        self._meanings.put(db, entry.memory_id, entry.scope.owner, reading, length)
         return entry
 
     async def _reloading(self, job: Callable[[sqlite3.Connection], R]) -> R:

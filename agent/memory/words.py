@@ -5,6 +5,9 @@ import math
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import nlargest
+
+from agent.memory.ranking import Scale
 
 # As if every store held this many memories about something else: in a small one, words that all
 # memories share still count for something
@@ -36,15 +39,39 @@ class Coverage:
     weights: Mapping[str, float]
 
 
-def search(db: sqlite3.Connection, asked: Sequence[str], owners: Sequence[str]) -> dict[int, float]:
-    """The strength (BM25) of every match of any of the tokens, by memory."""
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The strength (BM25) of every match of any of the asked tokens, by memory."""
+
+    db: sqlite3.Connection
+    asked: Sequence[str]
+    strengths: Mapping[int, float]
+
+    @property
+    def scale(self) -> Scale:
+        strengths = self.strengths.values()
+        squares = math.fsum(value * value for value in strengths)
+        return Scale.of_sums(len(strengths), math.fsum(strengths), squares)
+
+    def strongest(self, limit: int) -> list[int]:
+        return nlargest(limit, self.strengths, key=lambda one: (self.strengths[one], one))
+
+    def strengths_of(self, memory_ids: Collection[int]) -> dict[int, float]:
+        return {one: self.strengths[one] for one in memory_ids if one in self.strengths}
+
+    def coverage(self, memory_ids: Collection[int]) -> Coverage:
+        return coverage(self.db, self.asked, memory_ids)
+
+
+def search(db: sqlite3.Connection, asked: Sequence[str], owners: Sequence[str]) -> Hits:
+    """Every match that the owners of these memories may see."""
     if not asked:
-        return {}
+        return Hits(db, asked, {})
     rows = db.execute(
         _HITS,
-        {"asked": " OR ".join(map(_quoted, asked)), "owners": json.dumps(list(owners))},
+        {"asked": " OR ".join(map(quoted, asked)), "owners": json.dumps(list(owners))},
     )
-    return dict(rows.fetchall())
+    return Hits(db, asked, dict(rows.fetchall()))
 
 
 def coverage(db: sqlite3.Connection, asked: Sequence[str], candidates: Collection[int]) -> Coverage:
@@ -54,15 +81,20 @@ def coverage(db: sqlite3.Connection, asked: Sequence[str], candidates: Collectio
     weights: dict[str, float] = {}
     for token in asked:
         number, matching = db.execute(
-            _MATCHES, {"asked": _quoted(token), "candidates": json.dumps(list(candidates))}
+            _MATCHES, {"asked": quoted(token), "candidates": json.dumps(list(candidates))}
         ).fetchone()
-        weights[token] = math.log(1 + (newest + _UNRELATED_MEMORIES) / (number + 1))
+        weights[token] = rarity(number, newest)
         for memory_id in json.loads(matching):
             found[memory_id] += weights[token]
     whole = sum(weights.values()) or 1.0
     return Coverage({one: weight / whole for one, weight in found.items()}, weights)
 
 
-def _quoted(token: str) -> str:
+def rarity(number: int, memories: int) -> float:
+    """How much a token tells that so many of the memories have."""
+    return math.log(1 + (memories + _UNRELATED_MEMORIES) / (number + 1))
+
+
+def quoted(token: str) -> str:
     """A token as a string of the query language, in which nothing has a meaning."""
     return '"' + token.replace('"', '""') + '"'

@@ -21,6 +21,10 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
+def turn(memory_id: int, db: sqlite3.Connection) -> sessions.Turn:
+    return sessions.turns(db, [memory_id])[0]
+
+
 def say(db: sqlite3.Connection, content: str, scope: Scope = CHAT) -> MemoryEntry:
     draft = rows.Draft(content, content, CONVERSATION, scope, Provenance.USER)
     return rows.put(db, draft, 0.0)
@@ -31,8 +35,7 @@ def test_two_turns_either_side_are_around_a_memory(db: sqlite3.Connection) -> No
     for number in range(7):
         turns.append(say(db, f"turn {number}").memory_id)
         say(db, f"other {number}", ELSEWHERE)
-    middle = rows.by_id(db, [turns[3]], CHAT)[turns[3]]
-    around = sessions.around(db, [middle])
+    around = sessions.around(db, [turn(turns[3], db)])
     assert around.memory_ids == set(turns[1:6])
     assert list(around.beside(turns[3])) == [turns[2], turns[1], turns[4], turns[5]]
     assert list(around.beside(turns[1])) == [turns[2], turns[3]]
@@ -42,13 +45,13 @@ def test_another_persons_turns_are_never_around_it(db: sqlite3.Connection) -> No
     say(db, "tom's", Scope("tom", "chat"))
     mine = say(db, "mine")
     say(db, "tom's too", Scope("tom", "chat"))
-    assert sessions.around(db, [mine]).memory_ids == {mine.memory_id}
+    assert sessions.around(db, [turn(mine.memory_id, db)]).memory_ids == {mine.memory_id}
 
 
 def test_outside_of_a_conversation_a_memory_is_alone(db: sqlite3.Connection) -> None:
     say(db, "before", Scope("mei"))
     fact = say(db, "fact", Scope("mei"))
-    assert sessions.around(db, [fact]).memory_ids == {fact.memory_id}
+    assert sessions.around(db, [turn(fact.memory_id, db)]).memory_ids == {fact.memory_id}
     assert sessions.said_before(db, fact.memory_id) == ""
     assert sessions.last_said(db, Scope("mei")) == ""
 

@@ -33,7 +33,7 @@ def db(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]
 
 
 def found(db: sqlite3.Connection, text: str) -> set[int]:
-    return set(words.search(db, asked_tokens(text, 32), [EVERYBODYS]))
+    return set(words.search(db, asked_tokens(text, 32), [EVERYBODYS]).strengths)
 
 
 def test_words_are_found_by_their_stem(db: sqlite3.Connection) -> None:
@@ -51,13 +51,13 @@ def test_marks_do_not_split_a_word(db: sqlite3.Connection) -> None:
 
 
 def test_the_strongest_match_has_the_highest_strength(db: sqlite3.Connection) -> None:
-    strengths = words.search(db, ["cat", "sister"], [EVERYBODYS])
+    strengths = words.search(db, ["cat", "sister"], [EVERYBODYS]).strengths
     assert max(strengths, key=strengths.__getitem__) == 2
 
 
 def test_another_owners_memories_are_not_found(db: sqlite3.Connection) -> None:
-    assert words.search(db, ["cat"], ["person:mei"]) == {}
-    assert words.search(db, [], [EVERYBODYS]) == {}
+    assert words.search(db, ["cat"], ["person:mei"]).strengths == {}
+    assert words.search(db, [], [EVERYBODYS]).strengths == {}
 
 
 def test_coverage_weighs_rare_words_more(db: sqlite3.Connection) -> None:
@@ -74,7 +74,7 @@ def test_everything_asked_is_a_coverage_of_1(db: sqlite3.Connection) -> None:
 @given(text=st.text(max_size=60))
 def test_any_text_can_be_searched_for(db: sqlite3.Connection, text: str) -> None:
     asked = list(dict.fromkeys(tokens(text)))
-    strengths = words.search(db, asked, [EVERYBODYS])
+    strengths = words.search(db, asked, [EVERYBODYS]).strengths
     words.coverage(db, asked, strengths)
 
 
