@@ -47,10 +47,12 @@ class Answer:
         self._half = ""
         self._calls: list[_PartialCall] = []
         self._stop: Stop | None = None
-        self._usage = Usage()
+        self.usage = Usage()
         self._is_refused = False
         self._size_bytes = 0
         self._echo_json = ""
+        # What a wire format has to remember between two events, by the number of a part
+        self.notes: dict[int, dict[str, object]] = {}
         # Nothing at all comes after this: the rest of the stream need not be read
         self.is_closed = False
         # The service said why it stopped: nothing but the token count can still come
@@ -62,7 +64,7 @@ class Answer:
         Raises:
             TransientProviderError: the answer is beyond all measure.
         """
-        self._count_bytes(text)
+        self.count_bytes(text)
         text, self._half = self._half + text, ""
         # The first half of a character whose second half is in the next piece
         if text and "\ud800" <= text[-1] <= "\udbff":
@@ -86,23 +88,28 @@ class Answer:
             self._calls.append(call)
         call.call_id = call.call_id or call_id
         call.name = call.name or _NOT_IN_NAMES.sub("_", name)[:MAX_NAME_CHARS]
-        self._count_bytes(arguments)
+        self.count_bytes(arguments)
         call.arguments.append(arguments)
 
     def count(self, usage: Usage) -> None:
-        self._usage = usage
+        self.usage = usage
+
+    def count_bytes(self, text: str) -> None:
+        """Count what is kept of the answer, wherever it is kept.
+
+        Raises:
+            TransientProviderError: the answer is beyond all measure.
+        """
+        self._size_bytes += len(text.encode(errors="replace"))
+        if self._size_bytes > MAX_ANSWER_BYTES:
+            raise TransientProviderError(f"the answer is longer than {MAX_ANSWER_BYTES // 1024} KB")
 
     def answered_by(self, model: str) -> None:
         """What the service calls the model that answers."""
         self._model = model
 
     def send_back(self, content_json: str) -> None:
-        """What the service wants to see again while its calls are answered.
-
-        Raises:
-            TransientProviderError: the answer is beyond all measure.
-        """
-        self._count_bytes(content_json)
+        """What the service wants to see again while its calls are answered, counted before."""
         self._echo_json = content_json
 
     def refuse(self) -> None:
@@ -136,7 +143,7 @@ class Answer:
         if stop is Stop.END and calls:
             stop = Stop.TOOLS
         return ChatResponse(
-            text, calls, stop, self._usage, echo=self._echo(calls), model=self._model
+            text, calls, stop, self.usage, echo=self._echo(calls), model=self._model
         )
 
     def place(self) -> str:
@@ -182,15 +189,13 @@ class Answer:
 
     def _echo(self, calls: tuple[ToolCall, ...]) -> Echo | None:
         # Answers to calls are matched by id: with a new one the old words are no use
-        kept = [call.call_id for call in self._calls if call.call_id]
-        if not self._echo_json or not {call.call_id for call in calls}.issuperset(kept):
+        is_renamed = any(
+            said.call_id not in {"", call.call_id}
+            for said, call in zip(self._calls, calls, strict=True)
+        )
+        if not self._echo_json or is_renamed:
             return None
         return Echo(self._wire, self._model, self._echo_json)
-
-    def _count_bytes(self, text: str) -> None:
-        self._size_bytes += len(text.encode(errors="replace"))
-        if self._size_bytes > MAX_ANSWER_BYTES:
-            raise TransientProviderError(f"the answer is longer than {MAX_ANSWER_BYTES // 1024} KB")
 
 
 def _is_object(arguments: str) -> bool:

@@ -7,7 +7,7 @@ Data alone. An address of one's own goes with `custom:` (chat completions) or
 import difflib
 import enum
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 class WireName(enum.Enum):
@@ -15,6 +15,8 @@ class WireName(enum.Enum):
 
     # OpenAI chat completions, which most services speak
     COMPLETIONS = "completions"
+    # Anthropic messages
+    ANTHROPIC = "anthropic"
 
 
 class Auth(enum.Enum):
@@ -64,8 +66,21 @@ OPENAI = KnownService(
     model="gpt-5.6-luna",
     is_found_by_key=True,
 )
+# The version of the interface that is spoken here; the service demands one
+_ANTHROPIC_HEADERS = {"anthropic-version": "2023-06-01"}
 _SERVICES = (
     OPENAI,
+    KnownService(
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        ("ANTHROPIC_API_KEY",),
+        WireName.ANTHROPIC,
+        auth=Auth.HEADER,
+        auth_name="x-api-key",
+        aliases=("claude",),
+        headers=_ANTHROPIC_HEADERS,
+        is_found_by_key=True,
+    ),
     KnownService(
         "openrouter",
         "https://openrouter.ai/api/v1",
@@ -179,7 +194,18 @@ _SERVICES = (
     KnownService("litellm", "http://127.0.0.1:4000/v1", ("LITELLM_API_KEY",), needs_key=False),
 )
 _BY_NAME = {name: service for service in _SERVICES for name in (service.name, *service.aliases)}
-_CUSTOM = {"custom:": WireName.COMPLETIONS}
+_CUSTOM = {
+    "custom:": KnownService("custom", "", needs_key=False),
+    "anthropic-custom:": KnownService(
+        "anthropic-custom",
+        "",
+        wire=WireName.ANTHROPIC,
+        auth=Auth.HEADER,
+        auth_name="x-api-key",
+        needs_key=False,
+        headers=_ANTHROPIC_HEADERS,
+    ),
+}
 
 
 def find(kind: str) -> KnownService:
@@ -188,16 +214,15 @@ def find(kind: str) -> KnownService:
     Raises:
         ValueError: nobody knows it.
     """
-    for prefix, wire in _CUSTOM.items():
+    for prefix, service in _CUSTOM.items():
         if kind.startswith(prefix):
-            url = kind.removeprefix(prefix)
-            return KnownService(prefix.rstrip(":"), url, wire=wire, needs_key=False)
-    service = _BY_NAME.get(kind.lower())
-    if service is None:
+            return replace(service, url=kind.removeprefix(prefix))
+    found = _BY_NAME.get(kind.lower())
+    if found is None:
         close = difflib.get_close_matches(kind.lower(), _BY_NAME, n=1)
         hint = f"did you mean {close[0]!r}?" if close else "`barnacle models --services` lists them"
         raise ValueError(f"{kind!r} is no model service that is known: {hint}")
-    return service
+    return found
 
 
 def every() -> Iterator[KnownService]:

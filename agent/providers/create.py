@@ -132,4 +132,6 @@ def _wire(name: WireName) -> Wire[Any]:
         from agent.providers.completions.wire import CompletionsWire  # noqa: PLC0415 - see above
 
         return CompletionsWire()
-    raise AssertionError(f"{name} has no wire format")  # pragma: no cover - all are named above
+    from agent.providers.anthropic.wire import AnthropicWire  # noqa: PLC0415 - see above
+
+    return AnthropicWire()

@@ -1,4 +1,4 @@
-"""JSON from a model service: parsed under limits, checked against a shape.
+"""JSON from and to a model service: parsed under limits, checked against a shape.
 
 Everything else about it is the wire format's own.
 """
@@ -47,6 +47,27 @@ def parse(text: str) -> object:
         return json.loads(text)
     except ValueError as err:
         raise WireError("not JSON") from err
+
+
+def object_in(text: str) -> dict[str, object]:
+    """The object in a text; an empty one where there is none.
+
+    Some services refuse a whole conversation for one call of theirs that is not JSON.
+    """
+    try:
+        found = parse(text)
+    except WireError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def encode(body: object) -> bytes:
+    """JSON to send."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        # A lone surrogate somewhere: one character is lost instead of the conversation
+        return json.dumps(body, ensure_ascii=False).encode(errors="replace")
 
 
 def joined_halves(text: str) -> str:

@@ -32,10 +32,22 @@ _PAYMENT_REQUIRED = 402
 _NOT_FOUND = 404
 _TOO_MANY = 429
 _OUR_FAULT = 400
+# Services that run out of a person's money say so by any of these
+_MAY_BE_QUOTA = frozenset({400, 403, _TOO_MANY})
 _OWN_FAULT = 500
 _BAD_KEY = frozenset({401, 403})
 _TOO_EARLY = frozenset({408, 409, 425})
 _WRONG_REQUEST = frozenset({400, 404, 422})
+# Where an error has no status: in the middle of a stream
+_STATUS_OF_CODE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "overloaded_error": 529,
+}
 _PUT_KEY = "put a valid one into provider.api_key or OPENAI_API_KEY"
 _ELSEWHERE = "a sign-in page of this network answers, or provider.base_url is wrong"
 
@@ -80,6 +92,7 @@ def explain_event(service: Service, told: object) -> ProviderError:
     """The error to raise for one in the middle of an answer that had begun well."""
     complaint = complaints.shaped({"error": told})
     numbers = [int(code) for code in complaint.codes if re.fullmatch("[45][0-9][0-9]", code)]
+    numbers += [_STATUS_OF_CODE[code] for code in complaint.codes if code in _STATUS_OF_CODE]
     # Whoever began to answer can do it: without a number it is taken for an accident
     return _explained(service, Refusal((numbers or [_OWN_FAULT])[0], str(told)), complaint)
 
@@ -133,7 +146,7 @@ def _explained(service: Service, refusal: Refusal, complaint: Complaint) -> Prov
 def _is_out_of_quota(refusal: Refusal, complaint: Complaint) -> bool:
     if refusal.status == _PAYMENT_REQUIRED or complaint.names_no_quota:
         return True
-    if refusal.status != _TOO_MANY or refusal.retry_after:
+    if refusal.status not in _MAY_BE_QUOTA or refusal.retry_after:
         return False
     return complaint.sounds_like_no_quota(refusal.body)
 

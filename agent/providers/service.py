@@ -7,6 +7,7 @@ Text is handed on as it comes; a tool call only when the service said that its a
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from agent.errors import NetworkError, TransientProviderError
@@ -16,6 +17,7 @@ from agent.providers.answer import Answer
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.endpoint import Endpoint
 from agent.providers.reader import AnswerReader, Deadline, Patience
+from agent.providers.sequence import well_formed
 from agent.providers.wire import Post, Sampling, ToldError, Wire
 
 _log = logging.getLogger(__name__)
@@ -67,6 +69,7 @@ class ServiceProvider(Provider, Generic[M]):
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         """As the base says; closing the generator early closes the connection at once."""
+        request = replace(request, messages=well_formed(request.messages))
         sampling = self._sampling.of(request)
         answer = Answer(self._wire.name, sampling.model)
         service = self._endpoint.service(sampling.model)

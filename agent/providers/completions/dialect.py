@@ -5,11 +5,8 @@ names one is answered by one change, which is remembered.
 """
 
 import dataclasses
-import json
 import re
 from dataclasses import dataclass
-
-import msgspec
 
 from agent.messages import ChatMessage, ToolCall, ToolSpec
 from agent.providers import edge
@@ -71,11 +68,7 @@ def encode(request: ChatRequest, sampling: Sampling, dialect: Dialect) -> bytes:
     body["stream"] = True
     if dialect.takes_stream_options:
         body["stream_options"] = {"include_usage": True}
-    try:
-        return msgspec.json.encode(body)
-    except UnicodeEncodeError:
-        # A lone surrogate somewhere: one character is lost instead of the conversation
-        return json.dumps(body, ensure_ascii=False).encode(errors="replace")
+    return edge.encode(body)
 
 
 def _name_of(spec: ToolSpec) -> str:

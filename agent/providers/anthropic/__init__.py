@@ -1,0 +1,1 @@
+"""Anthropic messages, and the services that speak them."""

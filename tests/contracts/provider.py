@@ -1,0 +1,195 @@
+"""What every wire format does with an answer, however the network treats it.
+
+A case brings its own streams, written from its vendor's documentation.
+"""
+
+import json
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from agent.config import Secret
+from agent.errors import ProviderError, TransientProviderError
+from agent.http import HttpClient
+from agent.messages import ChatMessage, Effect, Role, ToolCall, ToolSpec
+from agent.providers.base import ChatRequest, ChatResponse, Stop
+from agent.providers.endpoint import Endpoint
+from agent.providers.reader import Patience
+from agent.providers.service import ServiceProvider
+from agent.providers.wire import Sampling, Wire
+from tests.fakes.llm_server import Call, Reply
+from tests.fakes.llm_transport import OneReplyTransport
+
+KEY = "canary-0123456789"
+MODEL = "fake-model"
+TEXT = "Gern! 好的 💡"
+WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
+NO_ARGUMENTS = Call("board_info", "{}", "call_2")
+SAMPLING = Sampling(MODEL, 0.5, 500)
+ASKED = ChatRequest((ChatMessage.system("Be brief."), ChatMessage.user("turn the led on")))
+TOOLS = (
+    ToolSpec("zoom", "Zooms.", {"type": "object"}, Effect.READ),
+    ToolSpec("board_gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),
+)
+
+
+@dataclass(frozen=True)
+class WireCase:
+    """One wire format.
+
+    Args:
+        stream: an answer with TEXT and the calls WRITE and NO_ARGUMENTS, to its very end.
+        ends_at: so many bytes of it have to be there before a call may run.
+        text_only: an answer with TEXT alone.
+        document: the same answer as one document; empty where the format has none.
+        errors: refusals as the service words them, with the error that each has to become.
+        gives_ids: whether the service names its calls.
+    """
+
+    wire: Wire[Any]
+    stream: bytes
+    ends_at: int
+    text_only: bytes
+    document: bytes
+    told_in_stream: bytes
+    errors: tuple[tuple[Reply, type[ProviderError]], ...]
+    content_type: str = "text/event-stream; charset=utf-8"
+    gives_ids: bool = True
+
+
+def provider_of(case: WireCase, reply: Reply) -> ServiceProvider[Any]:
+    """A provider whose service gives one reply, without a socket."""
+    endpoint = Endpoint("http://service.invalid/v1", Secret(KEY), "SOME_KEY")
+    http = HttpClient(OneReplyTransport(reply))
+    return ServiceProvider("fake", endpoint, case.wire, SAMPLING, http, Patience(5.0))
+
+
+async def heard(
+    provider: ServiceProvider[Any], request: ChatRequest = ASKED
+) -> tuple[str, ChatResponse | ProviderError]:
+    """The text that was shown, and how it ended."""
+    shown = ""
+    try:
+        async with aclosing(provider.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, ChatResponse):
+                    return shown, item
+                shown += item.text
+    except ProviderError as err:
+        return shown, err
+    raise AssertionError("the stream ended without a response")
+
+
+def _reply(case: WireCase, body: bytes, **more: Any) -> Reply:
+    return Reply(body, content_type=case.content_type, **more)
+
+
+async def is_the_same_however_it_is_cut(case: WireCase) -> None:
+    for piece_bytes in (0, 1, 3, 64):
+        reply = _reply(case, case.stream, piece_bytes=piece_bytes)
+        shown, ended = await heard(provider_of(case, reply))
+        assert isinstance(ended, ChatResponse), (piece_bytes, ended)
+        assert shown == ended.text == TEXT
+        _is_what_was_called(case, ended.tool_calls)
+        assert ended.stop is Stop.TOOLS
+
+
+async def never_runs_half_a_call(case: WireCase) -> None:
+    complete = 0
+    for end in range(len(case.stream) + 1):
+        for reply in (_reply(case, case.stream, cut_after=end), _reply(case, case.stream[:end])):
+            shown, ended = await heard(provider_of(case, reply))
+            assert TEXT.startswith(shown)
+            if isinstance(ended, ChatResponse):
+                complete += 1
+                assert end >= case.ends_at, end
+                assert ended.text == TEXT
+                _is_what_was_called(case, ended.tool_calls)
+            else:
+                assert isinstance(ended, TransientProviderError), ended
+    assert complete > 0
+
+
+async def is_as_good_in_one_document(case: WireCase) -> None:
+    reply = Reply(case.document, content_type="application/json")
+    shown, ended = await heard(provider_of(case, reply))
+    assert isinstance(ended, ChatResponse)
+    assert shown == TEXT
+    _is_what_was_called(case, ended.tool_calls)
+
+
+async def text_alone_ends_a_turn(case: WireCase) -> None:
+    shown, ended = await heard(provider_of(case, _reply(case, case.text_only)))
+    assert isinstance(ended, ChatResponse)
+    assert (shown, ended.tool_calls, ended.stop) == (TEXT, (), Stop.END)
+    assert ended.usage.input_tokens > 0
+    assert ended.usage.output_tokens > 0
+
+
+async def a_refusal_becomes_what_to_do_next(case: WireCase) -> None:
+    for reply, kind in case.errors:
+        _, ended = await heard(provider_of(case, reply))
+        assert type(ended) is kind, (reply.status, ended)
+        assert KEY not in str(ended)
+
+
+async def an_error_in_the_stream_is_told(case: WireCase) -> None:
+    shown, ended = await heard(provider_of(case, _reply(case, case.told_in_stream)))
+    assert isinstance(ended, TransientProviderError)
+    assert TEXT.startswith(shown)
+
+
+async def the_same_request_is_the_same_bytes(case: WireCase) -> None:
+    manner = case.wire.first_manner("service.invalid", MODEL)
+    request = ChatRequest(ASKED.messages, TOOLS)
+    other_order = ChatRequest(ASKED.messages, tuple(reversed(TOOLS)))
+    first = case.wire.write(request, SAMPLING, manner)
+    assert first == case.wire.write(other_order, SAMPLING, manner)
+    json.loads(first.body)
+    assert "board_gpio_write" in first.body.decode()
+
+
+async def half_a_character_costs_a_character_only(case: WireCase) -> None:
+    manner = case.wire.first_manner("service.invalid", MODEL)
+    request = ChatRequest((ChatMessage.user("a \ud83d b"),))
+    json.loads(case.wire.write(request, SAMPLING, manner).body.decode())
+
+
+async def gaps_in_a_conversation_are_closed(case: WireCase) -> None:
+    """Every service has a way to refuse each of these; none of them may reach it."""
+    call = ToolCall("c1", "lamp", "{}")
+    torn = (
+        ChatMessage.assistant("I am here"),
+        ChatMessage.tool(call, "an answer to nothing"),
+        ChatMessage.user("one"),
+        ChatMessage.assistant("", (call, ToolCall("c2", "lamp", "not json"))),
+        ChatMessage.tool(call, "", is_error=True),
+        ChatMessage.user(""),
+        ChatMessage.user("two"),
+    )
+    provider = provider_of(case, _reply(case, case.text_only))
+    _, ended = await heard(provider, ChatRequest(torn, TOOLS))
+    assert isinstance(ended, ChatResponse)
+    assert all(message.role is not Role.SYSTEM for message in torn)
+
+
+def _is_what_was_called(case: WireCase, calls: tuple[ToolCall, ...]) -> None:
+    said = [(call.name, json.loads(call.arguments_json)) for call in calls]
+    assert said == [(call.name, json.loads(call.arguments)) for call in (WRITE, NO_ARGUMENTS)]
+    ids = [call.call_id for call in calls]
+    assert len(set(ids)) == len(ids)
+    if case.gives_ids:
+        assert ids == [WRITE.call_id, NO_ARGUMENTS.call_id]
+
+
+EVERY_WIRE = (
+    is_the_same_however_it_is_cut,
+    is_as_good_in_one_document,
+    never_runs_half_a_call,
+    text_alone_ends_a_turn,
+    a_refusal_becomes_what_to_do_next,
+    an_error_in_the_stream_is_told,
+    the_same_request_is_the_same_bytes,
+    half_a_character_costs_a_character_only,
+    gaps_in_a_conversation_are_closed,
+)
