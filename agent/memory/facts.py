@@ -28,5 +28,8 @@ def knows_snapshot(db: sqlite3.Connection, digest: str) -> bool:
 
 
 def remember_snapshot(db: sqlite3.Connection, digest: str) -> None:
-    earlier = [known for known in get(db, SNAPSHOTS).split() if known != digest]
+    known = get(db, SNAPSHOTS).split()
+    if known[:1] == [digest]:
+        return
+    earlier = [one for one in known if one != digest]
     put(db, SNAPSHOTS, " ".join([digest, *earlier][:_REMEMBERED_SNAPSHOTS]))

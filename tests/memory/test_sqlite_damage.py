@@ -47,6 +47,61 @@ asyncio.run(main())
 """
 
 
+# Stores while no file may grow beyond a limit, which is to it what a full disk is
+_STORER_ON_A_FULL_DISK = """
+import asyncio, resource, sys
+from pathlib import Path
+from agent.clock import SystemClock
+from agent.embeddings.none import NoEmbedder
+from agent.errors import MemoryUnavailable, StorageFull
+from agent.memory.base import Scope
+from agent.memory.generations import Generations
+from agent.memory.sqlite import SqliteMemory
+from agent.memory.transfer import take_snapshot
+
+MEI = Scope("mei")
+
+def limit(size):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+async def stored(memory, number):
+    try:
+        await memory.store(f"k{number}", f"fact number {number} " + "word " * 300, scope=MEI)
+    except MemoryUnavailable:
+        return False
+    return True
+
+async def snapshot_taken(memory, folder):
+    try:
+        await take_snapshot(memory, folder)
+    except (StorageFull, MemoryUnavailable):
+        return False
+    return True
+
+async def main():
+    folder = Path(sys.argv[1])
+    memory = SqliteMemory(folder / "brain.db", NoEmbedder(), SystemClock())
+    kept, refused, taken = set(), 0, 0
+    for number in range(100):
+        # From nothing to more than one store needs beyond what the log of writes has
+        log = folder / "brain.db-wal"
+        limit((log.stat().st_size if log.exists() else 0) + number * 2_000 % 50_000)
+        if await stored(memory, number):
+            kept.add(f"k{number}")
+        else:
+            refused += 1
+        taken += await snapshot_taken(memory, folder)
+        limit(resource.RLIM_INFINITY)
+        assert {entry.key for entry in await memory.list(MEI, limit=1000)} == kept, number
+        assert all(one.is_whole() for one in Generations(folder).every()), number
+    assert await memory.health_check()
+    await memory.aclose()
+    print(len(kept), refused, taken)
+
+asyncio.run(main())
+"""
+
+
 def store_until_killed(path: Path, stores: int) -> int:
     """The number of the last memory that was acknowledged."""
     with subprocess.Popen(
@@ -90,6 +145,18 @@ async def test_a_full_disk_is_said_and_nothing_is_lost(make_memory: MakeMemory) 
     assert {entry.key for entry in await memory.recall("word room sister", 99, MEI)} == {
         entry.key for entry in await memory.list(MEI)
     }
+
+
+def test_whatever_write_meets_a_full_disk_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _STORER_ON_A_FULL_DISK, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    kept, refused, taken = map(int, done.stdout.split())
+    assert min(kept, refused, taken) > 10
 
 
 async def store_much(memory: SqliteMemory) -> None:
