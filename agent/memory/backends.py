@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.clock import Clock
 from agent.config import Secret
@@ -17,6 +18,9 @@ from agent.embeddings.base import Embedder
 from agent.errors import ConfigRefused
 from agent.memory.base import Memory
 from agent.memory.settings import Backend, MemorySettings
+
+if TYPE_CHECKING:
+    from agent.memory.sqlite import SqliteMemory
 
 # ruff: noqa: PLC0415  # a backend that is not chosen is not loaded
 # An address is one line
@@ -100,7 +104,7 @@ def _has_rows(path: Path) -> bool:
         return True
 
 
-def _sqlite(place: Place) -> Memory:
+def _sqlite(place: Place) -> "SqliteMemory":
     from agent.memory.sqlite import SqliteMemory
 
     return SqliteMemory(place.brain_db, place.embedder, place.clock)

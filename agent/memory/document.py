@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agent.clock import Clock
 from agent.embeddings.base import Embedder
 from agent.errors import StorageCorrupt
-from agent.memory.base import CORE, MemoryEntry
+from agent.memory.base import CORE, Limits, MemoryEntry, Tidied
 from agent.memory.keys import key_of
 from agent.memory.mirror import MirroredMemory
 from agent.memory.record import NAMES, entry_of, row_of
@@ -42,6 +42,9 @@ class DocumentMemory(MirroredMemory):
 
     def __init__(self, path: Path, embedder: Embedder, clock: Clock) -> None:
         super().__init__(DocumentKeeper(path), embedder, clock)
+
+    async def tidy(self, limits: Limits) -> Tidied:
+        return await self._changing(lambda index: index.tidy(limits))
 
 
 class DocumentKeeper:

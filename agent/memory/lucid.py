@@ -15,9 +15,18 @@ from pathlib import Path
 
 from agent.clock import Clock
 from agent.errors import StorageFull
-from agent.memory.base import CORE, EVERYBODYS, Memory, MemoryEntry, MemoryStats, Scope
+from agent.memory.base import (
+    CORE,
+    EVERYBODYS,
+    Limits,
+    MemoryEntry,
+    MemoryStats,
+    Scope,
+    Tidied,
+)
 from agent.memory.keys import key_of
 from agent.memory.lucid_tool import Found, LucidTool
+from agent.memory.sqlite import SqliteMemory
 from agent.memory.text import asked_tokens, normalise, tokens
 from agent.memory.transfer import KnowsSnapshots
 from agent.messages import Provenance
@@ -54,7 +63,7 @@ class LucidMemory:
     name = "lucid"
 
     def __init__(
-        self, local: Memory, program: str, folder: Path, clock: Clock, owner: str = "owner"
+        self, local: SqliteMemory, program: str, folder: Path, clock: Clock, owner: str = "owner"
     ) -> None:
         self._local = local
         self._tool = LucidTool(program, clock)
@@ -124,6 +133,37 @@ class LucidMemory:
         """What is in the file is what a snapshot has."""
         if isinstance(self._local, KnowsSnapshots):
             await self._local.remember_snapshot(digest)
+
+    async def mark(
+        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+    ) -> bool:
+        return await self._local.mark(key, scope, pinned=pinned, importance=importance)
+
+    async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
+        old = await self._own(old_key, scope)
+        is_hidden = await self._local.supersede(old_key, new_key, scope)
+        if is_hidden and old is not None and self._may_know(scope):
+            await self._forgotten.add(old.content)
+        return is_hidden
+
+    async def revive(self, key: str, scope: Scope) -> bool:
+        is_back = await self._local.revive(key, scope)
+        if is_back and (entry := await self._own(key, scope)) is not None:
+            await self._forgotten.discard(entry.content)
+        return is_back
+
+    async def forget_source(self, source: str, scope: Scope) -> int:
+        if self._may_know(scope):
+            for entry in await self._local.list(scope, limit=await self._local.count(scope)):
+                if entry.source == source and entry.scope.owner == scope.owner:
+                    await self._forgotten.add(entry.content)
+        return await self._local.forget_source(source, scope)
+
+    async def rebuild(self) -> int:
+        return await self._local.rebuild()
+
+    async def tidy(self, limits: Limits) -> Tidied:
+        return await self._local.tidy(limits)
 
     async def stats(self) -> MemoryStats:
         stats = await self._local.stats()

@@ -35,6 +35,10 @@ class MarkdownMemory(MirroredMemory):
         """Nothing is taken out of a log."""
         return False
 
+    async def forget_source(self, source: str, scope: Scope) -> int:
+        """As `forget`."""
+        return 0
+
 
 class MarkdownKeeper:
     """The files in one folder; none is made before there is a memory."""

@@ -124,6 +124,28 @@ class MirroredMemory:
             await self._keep(kept, now)
             return put
 
+    async def mark(
+        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+    ) -> bool:
+        return await self._changing(
+            lambda index: index.mark(key, scope, pinned=pinned, importance=importance)
+        )
+
+    async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
+        return await self._changing(lambda index: index.supersede(old_key, new_key, scope))
+
+    async def revive(self, key: str, scope: Scope) -> bool:
+        return await self._changing(lambda index: index.revive(key, scope))
+
+    async def forget_source(self, source: str, scope: Scope) -> int:
+        return await self._changing(lambda index: index.forget_source(source, scope))
+
+    async def rebuild(self) -> int:
+        """Everything is read anew."""
+        async with self._turn:
+            self._kept = None
+            return len(await self._loaded())
+
     async def stats(self) -> MemoryStats:
         stats = await (await self._current()).stats()
         size_bytes, details = await self._in_thread(self._keeper.survey)

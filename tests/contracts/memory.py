@@ -12,10 +12,11 @@ import pytest
 from agent.errors import MemoryUnavailable
 from agent.memory.base import CONVERSATION, CORE, DAILY, Memory, MemoryEntry, Scope
 from agent.messages import Provenance
+from tests.contracts.curated_memory import CURATED, UPKEPT
+from tests.contracts.people import EVERYBODY, MEI, TOM
 
-MEI = Scope("mei")
-TOM = Scope("tom")
-EVERYBODY = Scope()
+__all__ = ["APPENDING", "EVERYBODY", "EVERY_BACKEND", "KEEPING", "MEI", "TOM"]
+
 
 # What no query language may see as its own
 HOSTILE_TEXTS = (
@@ -302,5 +303,11 @@ APPENDING = (
     takes_many_calls_at_once,
     refuses_a_content_beyond_any_memory,
     says_that_it_is_closed,
+    *CURATED,
 )
-KEEPING = (*APPENDING, forgets_for_good, forgets_only_ones_own)
+KEEPING = (
+    *APPENDING,
+    forgets_for_good,
+    forgets_only_ones_own,
+    *UPKEPT,
+)

@@ -6,7 +6,7 @@ patterns where it has neither. Embedding happens here, outside of every transact
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,12 +19,14 @@ from agent.memory.base import (
     MAX_CONTENT_CHARS,
     MAX_KEY_CHARS,
     MAX_SOURCE_CHARS,
+    Limits,
     MemoryEntry,
     MemoryStats,
     Scope,
+    Tidied,
 )
 from agent.memory.keys import key_of, searched_text
-from agent.memory.postgres import rows, vectors
+from agent.memory.postgres import curation, rows, vectors
 from agent.memory.postgres.connection import Server
 from agent.memory.postgres.rows import Draft
 from agent.memory.postgres.schema import Connection
@@ -38,6 +40,7 @@ _log = logging.getLogger(__name__)
 EMBED_TIMEOUT_S = 5.0
 # Memories embedded at a time where they were stored without this model
 FILL_BATCH = 8
+_DAY_S = 86_400
 _EVERYTHING = "*"
 _EVERYBODY = Scope()
 
@@ -114,6 +117,43 @@ class PostgresMemory:
         self._may_lack_vectors = True
         return await self._server.run(partial(self._put_back, entry=entry))
 
+    async def mark(
+        self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
+    ) -> bool:
+        return await self._server.run(
+            partial(
+                curation.mark, key=_clean(key), scope=scope, pinned=pinned, importance=importance
+            )
+        )
+
+    async def supersede(self, old_key: str, new_key: str, scope: Scope) -> bool:
+        old_key, new_key = _clean(old_key), _clean(new_key)
+        return await self._server.run(
+            partial(curation.supersede, old_key=old_key, new_key=new_key, scope=scope)
+        )
+
+    async def revive(self, key: str, scope: Scope) -> bool:
+        return await self._server.run(partial(curation.revive, key=_clean(key), scope=scope))
+
+    async def forget_source(self, source: str, scope: Scope) -> int:
+        return await self._server.run(
+            partial(curation.forget_source, source=_clean(source), scope=scope)
+        )
+
+    async def rebuild(self) -> int:
+        rebuilt, last_id = 0, 0
+        while page := await self._server.run(partial(curation.rebuild, after_id=last_id)):
+            rebuilt, last_id = rebuilt + len(page), page[-1]
+        return rebuilt
+
+    async def tidy(self, limits: Limits) -> Tidied:
+        """In batches; several agents may do it at once. The server looks after its own files."""
+        before_s = self._clock.wall_s() - limits.conversation_days * _DAY_S
+        pruned = await self._until_done(partial(curation.prune, before_s=before_s))
+        merged = await self._server.run(curation.merge)
+        evict = partial(curation.evict, max_memories=limits.max_memories)
+        return Tidied(pruned, merged, await self._until_done(evict))
+
     async def stats(self) -> MemoryStats:
         stats = await self._server.run(partial(survey, name=self.name))
         return replace(stats, details=self._details())
@@ -130,6 +170,12 @@ class PostgresMemory:
             self._filling.cancel()
             await asyncio.gather(self._filling, return_exceptions=True)
         await self._server.aclose()
+
+    async def _until_done(self, job: Callable[[Connection], Awaitable[int]]) -> int:
+        whole = 0
+        while number := await self._server.run(job):
+            whole += number
+        return whole
 
     def _details(self) -> dict[str, str]:
         can = self._server.abilities

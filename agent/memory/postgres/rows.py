@@ -212,7 +212,6 @@ def restored(value: object) -> str:
 
 
 def _columns(scope: Scope, key: str, content: str) -> dict[str, object]:
-    words = " ".join(tokens(searched_text(key, content)))
     return {
         "owner": escaped(_clean(scope.owner)),
         "person": _optional(scope.person),
@@ -221,8 +220,13 @@ def _columns(scope: Scope, key: str, content: str) -> dict[str, object]:
         "session": _optional(scope.session),
         "key": escaped(key),
         "content": escaped(content),
-        "words": f" {words} ",
+        "words": words_of(searched_text(key, content)),
     }
+
+
+def words_of(text: str) -> str:
+    """The search tokens of a text, with a space before and after each."""
+    return f" {' '.join(tokens(text))} "
 
 
 def _optional(text: str | None) -> str | None:
