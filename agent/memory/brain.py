@@ -59,19 +59,29 @@ class Brain:
         Raises:
             MemoryUnavailable: nothing was changed, unless it took too long.
         """
+        return await self._run(job, is_look=False)
+
+    async def look(self, job: Callable[[sqlite3.Connection], R]) -> R:
+        """The same of a job that changes nothing, also on a disk that takes no more writes."""
+        return await self._run(job, is_look=True)
+
+    async def _run(self, job: Callable[[sqlite3.Connection], R], *, is_look: bool) -> R:
         if self._closed:
             raise MemoryUnavailable("the memory is closed")
         worker = self._worker
         done = False
         try:
             async with asyncio.timeout(CALL_TIMEOUT_S):
-                await self._wake(worker)
-                result = await worker.transact(lambda db: _tolerantly(db, job))
+                await self._wake(worker, is_look=is_look)
+                transact = worker.look if is_look else worker.transact
+                result = await transact(lambda db: _tolerantly(db, job))
             done = True
         except TimeoutError as err:
             raise MemoryUnavailable(f"{self._path} took longer than {CALL_TIMEOUT_S} s") from err
         except (StorageFull, OSError) as err:
             raise MemoryUnavailable(str(err)) from err
+        except UnicodeEncodeError as err:
+            raise MemoryUnavailable("half a character cannot be remembered") from err
         except (sqlite3.Error, UnicodeError) as err:
             if self._worker is worker and _code(err) & 0xFF in _DAMAGED:
                 await self._recover(worker, err)
@@ -86,11 +96,16 @@ class Brain:
             self._closed = True
             await self._worker.aclose()
 
-    async def _wake(self, worker: DatabaseWorker) -> None:
+    async def _wake(self, worker: DatabaseWorker, *, is_look: bool) -> None:
         """Give a database that was just opened back what it lacks, and say so."""
         if self._awake is worker or self._path == IN_RAM:
             return
-        said = await worker.transact(lambda db: _tolerantly(db, self._bring_back))
+        try:
+            said = await worker.transact(lambda db: _tolerantly(db, self._bring_back))
+        except StorageFull:
+            if is_look:
+                return
+            raise
         self._awake = worker
         if said:
             _log.warning("%s was missing, damaged or old: %s", self._path.name, said)

@@ -87,25 +87,25 @@ class SqliteMemory:
         if query in {"", _EVERYTHING}:
             return await self.list(replace(scope, session=None), limit=limit)
         reading = await self._meanings.read(query, asked=True)
-        return await self._brain.run(lambda db: self._find(db, query, reading, limit, scope))
+        return await self._brain.look(lambda db: self._find(db, query, reading, limit, scope))
 
     async def get(self, key: str, scope: Scope) -> MemoryEntry | None:
-        return await self._brain.run(lambda db: rows.get(db, _clean(key), scope))
+        return await self._brain.look(lambda db: rows.get(db, _clean(key), scope))
 
     async def list(self, scope: Scope, category: str | None = None, limit: int = 100) -> _Entries:
-        return await self._brain.run(lambda db: rows.newest(db, scope, category, limit))
+        return await self._brain.look(lambda db: rows.newest(db, scope, category, limit))
 
     async def forget(self, key: str, scope: Scope) -> bool:
         """Only the owner's; what others share here is not theirs to forget."""
         return await self._brain.run(lambda db: self._forget(db, _clean(key), scope))
 
     async def count(self, scope: Scope | None = None) -> int:
-        return await self._brain.run(lambda db: rows.count(db, scope))
+        return await self._brain.look(lambda db: rows.count(db, scope))
 
     async def entries(self) -> AsyncIterator[MemoryEntry]:
         """Everything, in the order of the ids; read in pages, between which others may write."""
         last_id = 0
-        while page := await self._brain.run(partial(rows.page, after_id=last_id)):
+        while page := await self._brain.look(partial(rows.page, after_id=last_id)):
             for entry in page:
                 yield entry
             last_id = page[-1].memory_id
@@ -161,11 +161,12 @@ class SqliteMemory:
         await self._brain.run(partial(facts.remember_snapshot, digest=digest))
 
     async def stats(self) -> MemoryStats:
-        return await self._brain.run(lambda db: survey(db, self.name))
+        return await self._brain.look(lambda db: survey(db, self.name))
 
     async def health_check(self) -> bool:
+        """Whether it can be read and written."""
         try:
-            await self.count()
+            await self._brain.run(lambda db: rows.count(db, None))
         except MemoryUnavailable:
             return False
         return True

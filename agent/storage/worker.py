@@ -43,19 +43,28 @@ class DatabaseWorker:
             StorageFull: nothing was changed.
         """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._run, job)
+        return await loop.run_in_executor(self._thread, self._run, job, "BEGIN IMMEDIATE")
+
+    async def look(self, job: Job[R]) -> R:
+        """What `job`, which changes nothing, returns; a disk that takes no writes does not matter.
+
+        Raises:
+            StorageFull: there is nothing to look at, and no room to make it.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._run, job, "BEGIN")
 
     async def aclose(self) -> None:
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
 
-    def _run(self, job: Job[R]) -> R:
+    def _run(self, job: Job[R], begin: str) -> R:
         if self._connection is None:
             self._connection = open_database(self._path, self._migrations)
         connection = self._connection
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            connection.execute(begin)
             try:
                 result = job(connection)
             except BaseException:

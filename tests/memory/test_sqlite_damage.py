@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -171,6 +172,21 @@ async def test_a_read_only_disk_is_said(make_memory: MakeMemory) -> None:
     with pytest.raises(MemoryUnavailable, match="readonly"):
         await memory.store("more", "content", scope=MEI)
     assert not await memory.health_check()
+    # What is known is still known
+    assert [entry.key for entry in await memory.recall("sister", 5, MEI)] == ["k"]
+    assert await memory.count(MEI) == len(await memory.list(MEI)) == 1
+
+
+async def test_half_a_character_is_refused_and_sets_nothing_aside(
+    make_memory: MakeMemory, path: Path
+) -> None:
+    memory = make_memory(NoEmbedder())
+    stored = await memory.store("k", "my sister is called Mei", scope=MEI)
+    for _ in range(3):
+        with pytest.raises(MemoryUnavailable):
+            await memory.restore(replace(stored, category="\ud800"))
+    assert await memory.list(MEI) == [stored]
+    assert was_set_aside(path) == []
 
 
 async def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:

@@ -60,3 +60,17 @@ async def test_a_full_disk_is_named_and_over_when_there_is_room(worker: Database
 async def test_a_wrong_statement_is_a_bug_not_a_full_disk(worker: DatabaseWorker) -> None:
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         await worker.transact(lambda db: db.execute("SELECT * FROM missing"))
+
+
+async def test_looking_waits_for_no_writer_and_needs_no_room(tmp_path: Path) -> None:
+    path = tmp_path / "agent.db"
+    worker = DatabaseWorker(path, ["CREATE TABLE IF NOT EXISTS facts (content TEXT);"])
+    await worker.transact(lambda db: db.execute("INSERT INTO facts VALUES ('old')"))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("INSERT INTO facts VALUES ('new')")
+    await worker.look(lambda db: db.execute("PRAGMA query_only = ON").fetchall())
+    found = await worker.look(lambda db: db.execute("SELECT content FROM facts").fetchall())
+    other.close()
+    await worker.aclose()
+    assert found == [("old",)]
