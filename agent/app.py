@@ -25,6 +25,7 @@ from agent.dispatch.activity import Activity
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.dispatcher import Dispatcher
+from agent.dispatch.enabling import Enabling
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.light import Signs, StatusLight, light_on, shine
@@ -42,6 +43,7 @@ from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.memory.backends import Place
 from agent.memory.switching import left_behind
+from agent.peripherals.enable import open_line
 from agent.providers.base import Provider
 from agent.providers.catalog import OPENAI
 from agent.providers.credentials import chosen_service, find_keys
@@ -51,7 +53,7 @@ from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
-from agent.settings import Paths, Settings
+from agent.settings import Paths, Settings, enable_gpios
 from agent.storage import lock
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
@@ -255,6 +257,9 @@ async def _at_work(
     reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
     oversight = Oversight(agent.stop, agent.boards)
     button = _button(agent)
+    enabling = Enabling(
+        [open_line(gpio) for gpio in enable_gpios(agent.settings)], agent.stop, agent.clock
+    )
     delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity)
     dispatcher = Dispatcher(
         agent.journal,
@@ -266,11 +271,9 @@ async def _at_work(
     )
     try:
         async with asyncio.TaskGroup() as tasks:
-            for board in agent.boards:
-                tasks.create_task(board.run())
-            tasks.create_task(reporter.keep())
-            tasks.create_task(button.run())
-            tasks.create_task(oversight.watch(agent.clock))
+            always = (reporter.keep(), button.run(), oversight.watch(agent.clock), enabling.run())
+            for work in (*(board.run() for board in agent.boards), *always):
+                tasks.create_task(work)
             tasks.create_task(agent.remembering.run(agent.journal, agent.provider))
             deliver = partial(dispatcher.deliver, tasks=tasks)
             owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
@@ -287,6 +290,7 @@ async def _at_work(
     except* _Over:
         pass
     finally:
+        enabling.close()
         await agent.aclose()
 
 

@@ -57,6 +57,12 @@ class Settings(Section, frozen=True, kw_only=True):
         return (*own, *named)
 
 
+def enable_gpios(settings: Settings) -> tuple[int, ...]:
+    """The pins of this machine that let the boards' outputs have power."""
+    pins = [board.enable_gpio for board in settings.every_board()]
+    return tuple(pin for pin in pins if pin >= 0)
+
+
 def is_prefix(name: str, other: str) -> bool:
     """Whether tools of the one could have the names of the other's."""
     return other == name or other.startswith(f"{name}_")

@@ -9,7 +9,8 @@ from agent.cli import exits
 from agent.cli.output import say, say_json
 from agent.config import keys, load
 from agent.errors import ConfigRefused
-from agent.settings import SYSTEM_CONFIG, Settings, expanded, find_config
+from agent.peripherals.enable import missing_library
+from agent.settings import SYSTEM_CONFIG, Settings, enable_gpios, expanded, find_config
 
 _EXAMPLE = Path(__file__).with_name("example.toml")
 
@@ -22,7 +23,7 @@ def run(arguments: Namespace) -> int:
     if path is None:
         return _nothing_to_check(arguments)
     try:
-        load(path, Settings)
+        _require_devices(load(path, Settings))
     except ConfigRefused as err:
         if not arguments.json:
             raise
@@ -35,6 +36,12 @@ def run(arguments: Namespace) -> int:
         known = len(list(keys(Settings)))
         say(f"ok: {path} sets {keys_set} of {known} keys")
     return exits.OK
+
+
+def _require_devices(settings: Settings) -> None:
+    """What the file asks of this machine, as far as can be seen without touching it."""
+    if enable_gpios(settings) and (trouble := missing_library()):
+        raise ConfigRefused(trouble)
 
 
 def _chosen(arguments: Namespace) -> Path | None:

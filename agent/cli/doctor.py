@@ -14,6 +14,7 @@ from agent.health.checks import (
     config,
     databases,
     embeddings,
+    enable,
     estop,
     memory,
     provider,
@@ -31,6 +32,7 @@ CHECKS: Mapping[str, Check] = {
     "clock": clock.check,
     "board": board.check,
     "estop": estop.check,
+    "enable": enable.check,
     "embeddings": embeddings.check,
     "provider": provider.check,
 }

@@ -17,7 +17,7 @@ from agent.memory.backends import Place, may_hold_memories, open_backend, where
 from agent.memory.switching import left_behind
 from agent.providers.credentials import chosen_service, find_key
 from agent.providers.settings import ProviderSettings, endpoint
-from agent.settings import Paths, Settings, find_config, find_paths
+from agent.settings import Paths, Settings, enable_gpios, find_config, find_paths
 
 
 def patient_of(arguments: Namespace) -> Patient:
@@ -46,6 +46,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
             for board in settings.every_board()
         ],
         needs_board=any(board.port for board in settings.every_board()),
+        enable_gpios=enable_gpios(settings),
         config=paths.config,
         refusal=refusal,
         holds_key=bool(settings.provider.api_key or settings.memory.postgres_url),

@@ -77,6 +77,7 @@ class Patient:
         holds_key: whether a key is written in the file.
         find_store: what keeps the memories; None when that is not known.
         needs_board: whether a port is configured, so that one has to be there.
+        enable_gpios: pins of this machine that let outputs have power.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -88,6 +89,7 @@ class Patient:
     find_service: Callable[[], Service | None]
     make_boards: Callable[[], Sequence[SerialBoard]]
     needs_board: bool = False
+    enable_gpios: tuple[int, ...] = ()
     config: Path | None = None
     refusal: str = ""
     embeds_remotely: bool = False

@@ -51,6 +51,8 @@ class BoardSettings(Section, frozen=True):
     lease_ms: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 2_000
     # A pin with a button: pressing it says yes to the question that is open
     approve_button: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    # A GPIO of the Pi, by its BCM number, that lets the outputs have power; -1: none
+    enable_gpio: Annotated[int, msgspec.Meta(ge=-1, le=27)] = -1
     # An output, a PWM or NeoPixels that show how the agent is
     status_light: Annotated[str, msgspec.Meta(max_length=32)] = ""
     watch: dict[str, WatchSettings] = msgspec.field(default_factory=dict)

@@ -1,3 +1,4 @@
+import importlib.util
 import json
 from pathlib import Path
 
@@ -81,3 +82,13 @@ def test_the_example_is_printed_and_right(
     path = tmp_path / "example.toml"
     path.write_text(capsys.readouterr().out)
     assert load(path, Settings) == Settings()
+
+
+def test_a_pin_that_this_machine_cannot_drive_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    file = tmp_path / "barnacle.toml"
+    file.write_text("[board]\nenable_gpio = 17\n")
+    assert main(["check", str(file)]) == exits.USAGE
+    assert "pip install 'barnacle[pi]'" in capsys.readouterr().err

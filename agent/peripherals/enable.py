@@ -1,0 +1,62 @@
+"""A pin of the Pi that lets a board's power stage work: high is on, anything else is off.
+
+The pin belongs on the enable input of the drivers, with a resistor to ground, so that a Pi that
+starts, has no agent or lost its power keeps them off. gpiozero is loaded only where a pin is named.
+"""
+
+import importlib.util
+from typing import TYPE_CHECKING, Protocol
+
+from agent.errors import ConfigRefused
+
+if TYPE_CHECKING:
+    from gpiozero import DigitalOutputDevice
+
+HOW_TO_INSTALL = "install it with `pip install 'barnacle[pi]'`, or remove enable_gpio"
+
+
+class EnableLine(Protocol):
+    """A line that is switched."""
+
+    def switch(self, *, on: bool) -> None: ...
+
+    def close(self) -> None:
+        """Off, and free for others."""
+
+
+def missing_library() -> str:
+    """Why no pin of this machine can be driven, as far as can be seen without trying."""
+    if importlib.util.find_spec("gpiozero") is None:
+        return f"enable_gpio needs gpiozero, which is not here: {HOW_TO_INSTALL}"
+    return ""
+
+
+def open_line(gpio: int) -> EnableLine:
+    """The line at a BCM number, off.
+
+    Raises:
+        ConfigRefused: the library or the pin is not there.
+    """
+    if trouble := missing_library():
+        raise ConfigRefused(trouble)
+    import gpiozero  # noqa: PLC0415 - only where a pin is named
+
+    try:
+        return GpioLine(gpiozero.DigitalOutputDevice(gpio, initial_value=False))
+    except (gpiozero.GPIOZeroError, OSError, RuntimeError) as err:
+        reason = str(err) or type(err).__name__
+        raise ConfigRefused(f"enable_gpio: GPIO {gpio} cannot be driven: {reason}") from err
+
+
+class GpioLine:
+    """A line behind gpiozero."""
+
+    def __init__(self, device: "DigitalOutputDevice") -> None:
+        self._device = device
+
+    def switch(self, *, on: bool) -> None:
+        self._device.value = on
+
+    def close(self) -> None:
+        self._device.off()
+        self._device.close()

@@ -1,0 +1,57 @@
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from agent.errors import ConfigRefused
+from agent.peripherals import enable
+
+GPIO = 17
+HAS_LIBRARY = importlib.util.find_spec("gpiozero") is not None
+needs_library = pytest.mark.skipif(not HAS_LIBRARY, reason="gpiozero is not installed (extra `pi`)")
+
+
+@pytest.fixture
+def pins() -> Iterator[Any]:
+    import gpiozero  # noqa: PLC0415 - of the extra `pi`
+    from gpiozero.pins.mock import MockFactory  # noqa: PLC0415 - as above
+
+    before = gpiozero.Device.pin_factory
+    factory = gpiozero.Device.pin_factory = MockFactory()
+    yield factory
+    factory.reset()
+    gpiozero.Device.pin_factory = before
+
+
+@needs_library
+def test_a_line_is_off_until_it_is_switched_on_and_off_when_it_is_closed(pins: Any) -> None:
+    line = enable.open_line(GPIO)
+    pin = pins.pin(GPIO)
+    assert pin.state == 0
+    line.switch(on=True)
+    assert pin.state == 1
+    line.switch(on=False)
+    assert pin.state == 0
+    line.switch(on=True)
+    line.close()
+    assert pin.state == 0
+    enable.open_line(GPIO).close()
+
+
+@needs_library
+@pytest.mark.usefixtures("pins")
+def test_a_pin_that_is_not_there_is_a_sentence() -> None:
+    with pytest.raises(ConfigRefused, match="GPIO 99 cannot be driven"):
+        enable.open_line(99)
+    held = enable.open_line(GPIO)
+    with pytest.raises(ConfigRefused, match="GPIO 17 cannot be driven"):
+        enable.open_line(GPIO)
+    held.close()
+
+
+def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert "pip install 'barnacle[pi]'" in enable.missing_library()
+    with pytest.raises(ConfigRefused, match="needs gpiozero"):
+        enable.open_line(GPIO)
