@@ -96,3 +96,27 @@ def public(content: bytes) -> list[str]:
         for node in ast.walk(ast.parse(content))
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
     ]
+
+
+def test_no_class_but_the_codec_s_shares_its_private_names_with_another_file() -> None:
+    # Short names are told apart by file: a class of two files would have one name for two things
+    for file in bundle("simulated"):
+        bases = {
+            ast.unparse(base)
+            for node in ast.walk(ast.parse(file.content))
+            if isinstance(node, ast.ClassDef)
+            for base in node.bases
+        }
+        expected = {"frame.Encoder", "frame.Decoder"} if file.target == "node/codec.py" else set()
+        assert bases - {"Exception"} == expected, file.target
+
+
+def test_what_is_caught_is_never_called_as_an_argument() -> None:
+    # Arguments are renamed, what an `except` binds is not
+    for file in bundle("simulated"):
+        for function in ast.walk(ast.parse(file.content)):
+            if isinstance(function, ast.FunctionDef):
+                inside = list(ast.walk(function))
+                caught = {node.name for node in inside if isinstance(node, ast.ExceptHandler)}
+                arguments = {node.arg for node in inside if isinstance(node, ast.arg)}
+                assert not caught & arguments, (file.target, function.name)
