@@ -7,12 +7,13 @@ else changes must be a pin and a value that a sound request of that session aske
 import json
 import random
 import struct
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
 from typing import Any
 
 from agent.link import frame as codec
 from firmware.host.wire import Silence, Wire
+from scripts.lib.fuzz.findings import Findings
 from scripts.lib.fuzz.frames import GPIO_WRITE, SPOILED, Forge
 from scripts.lib.fuzz.tail import Tail
 from tests.fakes.board_sim import BoardSim
@@ -28,38 +29,8 @@ _WRITE_SHARE = 0.01
 _AIMED = 7
 _CHUNK_BYTES = 1_024
 _DRAIN_LIMIT_S = 5.0
-
-
-@dataclass(slots=True)
-class Findings:
-    """What a campaign saw; everything in the second group should be 0."""
-
-    frames: int = 0
-    sessions: int = 0
-    # By the board's own count: sound frames of the session, and pieces that were none
-    accepted: int = 0
-    dropped: int = 0
-    # Sound requests that switch a pin, how many of them the board ran, and changes of a pin
-    writes_sent: int = 0
-    writes_ran: int = 0
-    changes: int = 0
-    # Requests about updates and rules that ran, and what rules did
-    updates_ran: int = 0
-    reflexes_ran: int = 0
-    ruled: int = 0
-
-    unintended: int = 0
-    faults: int = 0
-    silences: int = 0
-    late: int = 0
-
-    @property
-    def is_clean(self) -> bool:
-        return not (self.unintended or self.faults or self.silences)
-
-    def add(self, other: "Findings") -> None:
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+# The dead man's handle of the board, and what its clock and ours may differ by
+_SILENCE_MS = 490
 
 
 def campaign(board: BoardSim, frames: int, seed: int, told: Callable[[int], None]) -> Findings:
@@ -109,11 +80,13 @@ class _Fuzzer:
         self._wire = wire
         self._found = found
         self._tail = Tail(board.port.with_name("board.jsonl"))
+        self._wrote_ms: list[float] = []
 
     def session(self, frames: int) -> None:
         """Greet, switch the lamp on, shout, and look at what the world saw."""
         self._wire.greet()
         self._safe_again()
+        self._wrote_ms = [time.monotonic() * 1000]
         if self._wire.call(GPIO_WRITE, self._pins[LAMP] + b"\1") != b"\1":
             self._found.faults += 1
         target = self._chance.choice(TARGETS)
@@ -158,6 +131,7 @@ class _Fuzzer:
         port = self._wire.port
         for start in range(0, len(data), _CHUNK_BYTES):
             self._wire.write(data[start : start + _CHUNK_BYTES])
+            self._wrote_ms.append(time.monotonic() * 1000)
             port.read(port.in_waiting)
 
     def _drain(self) -> None:
@@ -176,12 +150,22 @@ class _Fuzzer:
     def _judge(self, asked: set[tuple[str, int]], *, is_stopped: bool) -> None:
         for event in self._pin_events():
             change = (event["name"], event["value"])
-            if change not in asked:
-                # Only a fault makes the lamp safe in the middle of a session
-                self._found.faults += change == (LAMP, 0)
-                self._found.unintended += change != (LAMP, 0)
+            if change == (LAMP, 0) and change not in asked:
+                # Only a fault makes the lamp safe in the middle of a session, or silence
+                if self._was_silent(event["ms"]):
+                    self._found.unheard += 1
+                else:
+                    self._found.faults += 1
+            elif change not in asked:
+                self._found.unintended += 1
             elif change[0] != LAMP and not is_stopped:
                 self._found.changes += 1
+
+    def _was_silent(self, at_ms: float) -> bool:
+        return (
+            at_ms - max((one for one in self._wrote_ms if one <= at_ms), default=at_ms)
+            >= _SILENCE_MS
+        )
 
     def _pin_events(self) -> list[dict[str, Any]]:
         events = self._tail.read()

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from scripts.lib.bench.boards import one_board
-from scripts.lib.fuzz.campaign import Findings, campaign
+from scripts.lib.fuzz.campaign import campaign
+from scripts.lib.fuzz.findings import Findings
 from scripts.lib.fuzz.lossy_line import LossyLine
 
 FRAMES = 1_000_000
@@ -49,7 +50,8 @@ def sentence(found: Findings) -> str:
         f" {found.writes_sent:,} sound writes, {found.changes:,} pin changes by them;"
         f" {found.updates_ran:,} requests of updates, {found.reflexes_ran:,} of rules, which moved"
         f" their own pin {found.ruled:,} times;"
-        f" unintended {found.unintended}, faults {found.faults}, silences {found.silences}"
+        f" unintended {found.unintended}, faults {found.faults}, silences {found.silences};"
+        f" half a second unheard {found.unheard}"
     )
 
 
