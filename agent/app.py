@@ -251,10 +251,7 @@ async def _at_work(
 ) -> AsyncIterator[tuple[Dispatcher, Reporter, asyncio.TaskGroup]]:
     """The agent with its tasks running; at the end outputs are safe and everything is closed."""
     by_name = {channel.name: channel for channel in channels}
-    subjects = Subjects(
-        agent.provider.name, agent.boards, tuple(by_name), agent.last_error, agent.stop
-    )
-    reporter = Reporter(agent.paths.status_file, subjects, agent.clock)
+    reporter = _reporter(agent, tuple(by_name))
     oversight = Oversight(agent.stop, agent.boards)
     button = _button(agent)
     enabling = Enabling(
@@ -292,6 +289,12 @@ async def _at_work(
     finally:
         enabling.close()
         await agent.aclose()
+
+
+def _reporter(agent: _Agent, channels: Sequence[str]) -> Reporter:
+    told = (agent.provider.name, agent.boards, channels, agent.last_error, agent.stop)
+    subjects = Subjects(*told, agent.remembering.sentence)
+    return Reporter(agent.paths.status_file, subjects, agent.clock)
 
 
 def _owner(

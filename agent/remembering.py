@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from agent.clock import Clock
 from agent.embeddings.base import Embedder
 from agent.memory.backends import Place, open_backend
-from agent.memory.base import Limits, Memory
+from agent.memory.base import Embeds, Limits, Memory
 from agent.memory.switching import left_behind, note
 from agent.messages import Provenance
 from agent.providers.base import Provider
@@ -67,6 +67,16 @@ class Remembering:
 
             tools.append(DatasheetSearchTool(documents))
         return tools
+
+    def sentence(self) -> str:
+        """What a person should know of it now; mostly nothing."""
+        said = []
+        if isinstance(self.memory, Embeds) and (lacking := self.memory.lacking_vectors):
+            said.append(f"words alone find {lacking} memories until their vectors are made")
+        if self.documents is not None and (troubles := self.documents.troubles):
+            name, why = next(iter(troubles.items()))
+            said.append(f"{len(troubles)} documents cannot be read, such as {name}: {why}")
+        return "; ".join(said)
 
     async def run(self, journal: DatabaseWorker, provider: Provider) -> None:
         """Everything that is done in the background; until cancelled."""

@@ -1,6 +1,11 @@
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
 
 from agent.clock import SystemClock
 from agent.dispatch import inbox
@@ -14,7 +19,21 @@ from agent.remembering import Remembering, open_remembering
 from agent.settings import Paths, Settings
 from agent.tools.base import ToolContext
 from tests.fakes.clock import SteppedClock
+from tests.fakes.embedders import LetterEmbedder
 from tests.fakes.provider import ScriptedProvider, UnreachableProvider
+
+
+class GatedEmbedder(LetterEmbedder):
+    """Embeds while the gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_open = asyncio.Event()
+
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> NDArray[np.float32]:
+        await self.is_open.wait()
+        return await super().embed(texts, asked=asked)
+
 
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 
@@ -54,6 +73,45 @@ async def test_what_the_owner_wrote_is_trusted_when_the_owner_says_so(tmp_path: 
     await remembering.documents.refresh()
     [found] = await remembering.documents.search("PB0", 3)
     assert found.provenance is Provenance.OWNER
+    await remembering.aclose()
+
+
+async def test_what_a_person_should_know_is_said(tmp_path: Path) -> None:
+    (tmp_path / "workspace" / "documents").mkdir(parents=True)
+    remembering = opened(tmp_path)
+    assert remembering.sentence() == ""
+    (tmp_path / "workspace" / "documents" / "broken.pdf").write_bytes(b"no PDF")
+    assert remembering.documents is not None
+    await remembering.documents.refresh()
+    assert remembering.sentence().startswith("1 documents cannot be read, such as broken.pdf: it")
+    await remembering.aclose()
+
+
+async def test_a_new_model_embeds_everything_again_and_says_how_far_it_is(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    words = opened(tmp_path)
+    for number in range(20):
+        await words.memory.store("", f"the cat has {number} kittens", scope=Scope("owner"))
+    await words.aclose()
+    gate = GatedEmbedder()
+    remembering = open_remembering(Settings(), Paths(None, tmp_path), gate, SystemClock())
+    gate.is_open.set()
+    # The first question finds by words, and begins the work
+    assert await remembering.memory.recall("kittens", 3, Scope("owner"))
+    gate.is_open.clear()
+    async with asyncio.timeout(10):
+        while not remembering.sentence():  # noqa: ASYNC110 - the work has no event of its own
+            await asyncio.sleep(0.01)
+        assert remembering.sentence() == (
+            "words alone find 20 memories until their vectors are made"
+        )
+        gate.is_open.set()
+        while remembering.sentence():  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.01)
+    assert "20 memories are embedded by letters-256" in caplog.text
+    assert "20 memories were embedded by letters-256" in caplog.text
     await remembering.aclose()
 
 

@@ -52,6 +52,8 @@ def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
         yield (board.name, board_sentence(board))
     for channel in status.channels:
         yield ("channel", f"{channel.name}: {channel.trouble or 'works'}")
+    if status.memory:
+        yield ("memory", status.memory)
     if status.last_error:
         yield ("last error", f"{_moment(status.last_error_at_s)}: {status.last_error}")
 

@@ -6,7 +6,7 @@ The file is written only when something has changed, so that an idle agent write
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +54,8 @@ class Subjects:
     channels: Sequence[str]
     last_error: LastError
     stop: EmergencyStop
+    # What is to be said of the memory; mostly nothing
+    memory: Callable[[], str] = lambda: ""
 
 
 class Reporter:
@@ -77,6 +79,7 @@ class Reporter:
             board=boards[0],
             boards=boards,
             channels=tuple(ChannelReport(name) for name in self._subjects.channels),
+            memory=self._subjects.memory(),
             last_error=self._subjects.last_error.text,
             last_error_at_s=self._subjects.last_error.at_s,
         )
@@ -91,6 +94,8 @@ class Reporter:
         ]
         if status.stopped:
             lines.insert(1, f"STOPPED: {self._subjects.stop.sentence}.")
+        if status.memory:
+            lines.append(f"Memory: {status.memory}.")
         if status.last_error:
             at = time.strftime("%H:%M:%S", time.localtime(status.last_error_at_s))
             lines.append(f"Last trouble, at {at}: {status.last_error}")

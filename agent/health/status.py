@@ -48,6 +48,8 @@ class Status(msgspec.Struct, frozen=True):
     board: BoardReport = BoardReport()
     boards: tuple[BoardReport, ...] = ()
     channels: tuple[ChannelReport, ...] = ()
+    # What is to be said of the memory; mostly nothing
+    memory: str = ""
     last_error: str = ""
     last_error_at_s: float = 0.0
 

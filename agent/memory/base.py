@@ -211,6 +211,15 @@ class Tidied:
 
 
 @runtime_checkable
+class Embeds(Protocol):
+    """A store that makes vectors in the background; found by `isinstance`."""
+
+    @property
+    def lacking_vectors(self) -> int:
+        """Memories that words alone find until their vectors are made."""
+
+
+@runtime_checkable
 class Upkept(Protocol):
     """A store that has to be looked after; found by `isinstance`."""
 

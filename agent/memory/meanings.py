@@ -26,6 +26,8 @@ _log = logging.getLogger(__name__)
 EMBED_TIMEOUT_S = 5.0
 # Memories embedded at a time when a model is new: a question waits for no more than one batch
 FILL_BATCH = 8
+# How often the log says how far it is: every minute or so on a small board
+PROGRESS_EVERY = 500
 
 
 class Meanings:
@@ -38,6 +40,8 @@ class Meanings:
         # Until a look has shown that every memory has its vector
         self._may_lack_vectors = True
         self.filling: asyncio.Task[None] | None = None
+        # Memories that words alone find until their vectors are made
+        self.lacking = 0
 
     @property
     def model_id(self) -> str:
@@ -109,17 +113,27 @@ class Meanings:
         filled = 0
         self._may_lack_vectors = False
         try:
+            self.lacking = await self._brain.run(self._count_lacking)
+            if self.lacking > FILL_BATCH:
+                _log.info("%s memories are embedded by %s", self.lacking, self._embedder.model_id)
             while batch := await self._brain.run(self._unembedded):
                 async with asyncio.timeout(EMBED_TIMEOUT_S):
                     new = await readings(self._embedder, [passage for _, passage in batch])
                 memories = [row for row, _ in batch]
                 await self._brain.run(partial(self._put_all, memories=memories, new=new))
                 filled += len(batch)
+                self.lacking = max(0, self.lacking - len(batch))
+                if filled % PROGRESS_EVERY < FILL_BATCH <= filled:
+                    _log.info("%s memories are embedded, %s are left", filled, self.lacking)
+            self.lacking = 0
         except (EmbedderUnavailable, MemoryUnavailable, TimeoutError) as err:
             _log.warning("not every memory was embedded: %s", err)
             self._may_lack_vectors = True
         if filled:
             _log.info("%s memories were embedded by %s", filled, self._embedder.model_id)
+
+    def _count_lacking(self, db: sqlite3.Connection) -> int:
+        return rows.count_unembedded(db, self._embedder.model_id)
 
     def _unembedded(self, db: sqlite3.Connection) -> list[tuple[Unembedded, Passage]]:
         lacking = rows.unembedded(db, self._embedder.model_id, FILL_BATCH)

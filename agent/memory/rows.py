@@ -216,6 +216,16 @@ def unembedded(db: sqlite3.Connection, model: str, limit: int) -> Sequence[Unemb
     ]
 
 
+def count_unembedded(db: sqlite3.Connection, model: str) -> int:
+    """How many memories have no vector of this model."""
+    (number,) = db.execute(
+        "SELECT count(*) FROM entries LEFT JOIN memory_vectors AS v ON v.memory_id = entries.id"
+        " WHERE v.model IS NOT ?",
+        [model],
+    ).fetchone()
+    return int(number)
+
+
 def put_vector(
     db: sqlite3.Connection,
     memory_id: int,

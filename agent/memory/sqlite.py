@@ -163,6 +163,10 @@ class SqliteMemory:
     async def stats(self) -> MemoryStats:
         return await self._brain.look(lambda db: survey(db, self.name))
 
+    @property
+    def lacking_vectors(self) -> int:
+        return self._meanings.lacking
+
     async def health_check(self) -> bool:
         """Whether it can be read and written."""
         try:

@@ -25,6 +25,7 @@ def of_this_program(**said: object) -> Status:
         provider="offline",
         board=BoardReport("ready", "/dev/ttyACM0", "blackpill", "0.1.0"),
         channels=(ChannelReport("terminal"), ChannelReport("telegram", "no network")),
+        memory="3 memories wait for their vectors",
         last_error="the \x1b[31mmodel was away",
         last_error_at_s=1_800_000_001.0,
     )
@@ -46,6 +47,7 @@ def test_a_running_agent_is_told(state: Path, capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().out
     assert f"pid {os.getpid()}" in said
     assert "telegram: no network" in said
+    assert "3 memories wait" in said
     assert "blackpill on /dev/ttyACM0" in said
     assert "\x1b" not in said
 

@@ -62,6 +62,19 @@ def test_the_last_trouble_is_told_in_one_line(reporter: Reporter, last_error: La
     assert reporter.sentences().endswith(": the disk is full")
 
 
+def test_what_is_to_be_said_of_the_memory_is_told(
+    tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
+) -> None:
+    said = ["", "3 memories wait for their vectors"]
+    stop = EmergencyStop(tmp_path)
+    subjects = Subjects("offline", [board], [], last_error, stop, lambda: said[0])
+    reporter = Reporter(tmp_path / "status.json", subjects, clock)
+    assert "Memory" not in reporter.sentences()
+    del said[0]
+    assert "Memory: 3 memories wait for their vectors." in reporter.sentences()
+    assert reporter.status().memory == "3 memories wait for their vectors"
+
+
 async def test_an_emergency_stop_is_told_first(reporter: Reporter) -> None:
     await reporter._subjects.stop.engage("by Ada")
     assert "STOPPED: the emergency stop is set (by Ada)" in reporter.sentences().splitlines()[1]
