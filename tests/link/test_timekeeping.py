@@ -61,3 +61,10 @@ def test_the_end_of_the_counter_is_no_jump() -> None:
     clock = clock_after(60, from_ms=2**32 - 30_000)
     assert clock.ours_s(10_000) == pytest.approx(BOOT_S + 40, abs=0.01)
     assert clock.ours_s(2**32 - 10_000) == pytest.approx(BOOT_S + 20, abs=0.01)
+
+
+def test_a_clock_that_stands_still_is_no_reason_to_stumble() -> None:
+    clock = DeviceClock()
+    for second in range(60):
+        clock.note(second, second + 0.002, 7)
+    assert clock.drift_ppm == 0
