@@ -83,11 +83,11 @@ class DeviceClock:
         good = [sample for sample in self._kept if sample.round_trip_s <= 2 * quickest_s]
         self._device_s = sum(sample.device_s for sample in good) / len(good)
         self._ours_s = sum(sample.ours_s for sample in good) / len(good)
-        apart = [(one.device_s - self._device_s, one.ours_s - self._ours_s) for one in good]
-        spread = sum(x * x for x, _ in apart)
-        # A clock that stands still has no rate at all
-        if good[-1].ours_s - good[0].ours_s < MIN_SPAN_S or not spread:
+        first, last = good[0], good[-1]
+        # On both clocks: a board may well say that its own stands still
+        if min(last.ours_s - first.ours_s, last.device_s - first.device_s) < MIN_SPAN_S:
             self._rate = 1.0
             return
-        rate = sum(x * y for x, y in apart) / spread
+        apart = [(one.device_s - self._device_s, one.ours_s - self._ours_s) for one in good]
+        rate = sum(x * y for x, y in apart) / sum(x * x for x, _ in apart)
         self._rate = min(1 + MAX_DRIFT, max(1 - MAX_DRIFT, rate))
