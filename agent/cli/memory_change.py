@@ -9,7 +9,7 @@ from agent.cli.memory_store import looked_into, opened, place_of
 from agent.cli.output import clean, say
 from agent.errors import BarnacleError, MemoryUnavailable
 from agent.memory.base import Curated, Memory, Scope
-from agent.memory.transfer import take_snapshot
+from agent.memory.transfer import snapshot_folder, take_snapshot
 from agent.messages import Provenance
 from agent.settings import expanded
 
@@ -28,7 +28,7 @@ async def run(arguments: Namespace) -> int:
             case "rebuild":
                 return await _rebuild(memory)
             case _:
-                written = await take_snapshot(memory, place.folder)
+                written = await take_snapshot(memory, snapshot_folder(memory, place.folder))
                 say(f"{written.count} memories are in {written.path}")
     return exits.OK
 

@@ -58,7 +58,7 @@ def _salvaged(db: sqlite3.Connection, path: Path) -> str:
             found = rows.readable(old)
     except (sqlite3.Error, UnicodeError):
         found = []
-    return f"{merge(db, found)} more could be read from {damaged.name}"
+    return f"{merge(db, found) or 'nothing'} more could be read from {damaged.name}"
 
 
 def merge(db: sqlite3.Connection, entries: Iterable[MemoryEntry]) -> int:

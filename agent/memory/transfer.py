@@ -64,12 +64,12 @@ async def take_snapshot(memory: Memory, folder: Path) -> Written:
 async def keep_snapshot(memory: Memory, folder: Path, timeout_s: float = STOP_TIMEOUT_S) -> None:
     """Take a snapshot where there is something to keep; what goes wrong is said, never raised.
 
-    Beside `brain.db` are its own snapshots alone: at the next start they count as what it had.
+    Args:
+        folder: of `brain.db`.
     """
-    if not isinstance(memory, KnowsSnapshots):
-        folder /= memory.name
-    elif not await asyncio.to_thread(_was_used, folder):
+    if isinstance(memory, KnowsSnapshots) and not await asyncio.to_thread(_was_used, folder):
         return
+    folder = snapshot_folder(memory, folder)
     try:
         async with asyncio.timeout(timeout_s):
             if await memory.count() or await asyncio.to_thread(_was_used, folder):
@@ -78,6 +78,11 @@ async def keep_snapshot(memory: Memory, folder: Path, timeout_s: float = STOP_TI
         _log.warning("no snapshot of the memories was taken within %s s", timeout_s)
     except (MemoryUnavailable, StorageFull, OSError) as err:
         _log.warning("no snapshot of the memories was taken: %s", err)
+
+
+def snapshot_folder(memory: Memory, folder: Path) -> Path:
+    """Where its snapshots are; beside `brain.db` are those alone that it may take back."""
+    return folder if isinstance(memory, KnowsSnapshots) else folder / memory.name
 
 
 def _was_used(folder: Path) -> bool:
