@@ -1,6 +1,9 @@
+import math
 import random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.link.timekeeping import DeviceClock
 
@@ -68,3 +71,18 @@ def test_a_clock_that_stands_still_is_no_reason_to_stumble() -> None:
     for second in range(60):
         clock.note(second, second + 0.002, 7)
     assert clock.drift_ppm == 0
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 60), st.floats(0, 9), st.integers(0, 2**32 - 1)), max_size=40)
+)
+def test_whatever_a_board_says_of_its_clock_a_time_comes_out(
+    told: list[tuple[float, float, int]],
+) -> None:
+    clock = DeviceClock()
+    now_s = 0.0
+    for passed_s, round_trip_s, device_ms in told:
+        now_s += passed_s
+        clock.note(now_s, now_s + round_trip_s, device_ms)
+        assert math.isfinite(clock.ours_s(device_ms))
+        assert abs(clock.drift_ppm) <= 20_001
