@@ -87,7 +87,8 @@ def search(
     for token, ids in having.items():
         sums[np.searchsorted(matched, ids)] += weights[token]
     seen, lengths = _seen(db, matched, owners, similar)
-    share = 1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(1.0, similar.mean_length)
+    usual = similar.mean_length or (float(lengths.mean()) if len(lengths) else 0.0)
+    share = 1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(1.0, usual)
     strengths = sums[seen] * (1 + _SATURATION) / (1 + _SATURATION * share)
     return Matches(matched[seen], strengths, having, weights, len(similar.memory_ids))
 

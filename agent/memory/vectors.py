@@ -5,7 +5,7 @@ when another program has written there.
 """
 
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,11 @@ _LARGEST_INT8 = 127
 # Rows that are widened to floats at a time: 0.8 MB, which stays in a processor's cache
 _BLOCK_ROWS = 512
 _FIRST_CAPACITY = 64
+# Up to so many rows every cosine is computed; beyond, that would take longer than all the rest,
+# and signs choose which ones are: ten times as many as are wanted
+EXACT_ROWS = 16_384
+_RESCORED = 10
+_SIGNS_PER_WORD = 64
 
 Vector = NDArray[np.float32]
 
@@ -26,14 +31,18 @@ class Similarities:
     """Cosines between a question and every vector that a scope may see.
 
     Args:
-        memory_ids: in ascending order; `cosines` and `lengths` (of the texts) go with them.
+        memory_ids: in ascending order; the others go with them.
+        cosines: exact in a small store, else estimated from the signs of the numbers.
+        lengths: of the texts.
         all_ids: of every vector, whoever may see it, in ascending order.
+        exact: the exact cosines at some places.
     """
 
     memory_ids: NDArray[np.int64]
     cosines: Vector
     lengths: Vector
     all_ids: NDArray[np.int64]
+    exact: Callable[[NDArray[np.intp]], Vector]
 
     @property
     def mean(self) -> float:
@@ -48,21 +57,39 @@ class Similarities:
         return float(self.lengths.mean(dtype=np.float64)) if len(self.lengths) else 0.0
 
     def nearest(self, limit: int) -> dict[int, float]:
-        limit = min(limit, len(self.cosines))
-        if not limit:
+        """By exact cosines: of those that are nearest by their estimates ten times as many."""
+        if not limit or not len(self.cosines):
             return {}
-        return self._at(np.argpartition(-self.cosines, limit - 1)[:limit])
+        places = _largest(self.cosines, limit * _RESCORED)
+        cosines = self.exact(places)
+        best = _largest(cosines, limit)
+        return self._named(places[best], cosines[best])
 
     def of(self, memory_ids: Iterable[int]) -> dict[int, float]:
         """Of those among these memories that have a vector."""
-        wanted = np.unique(np.fromiter(memory_ids, np.int64))
+        wanted = np.sort(np.fromiter(memory_ids, np.int64))
         places = np.searchsorted(self.memory_ids, wanted)
         inside = places < len(self.memory_ids)
         places, wanted = places[inside], wanted[inside]
-        return self._at(places[self.memory_ids[places] == wanted])
+        known = places[self.memory_ids[places] == wanted]
+        return self._named(known, self.exact(known))
 
-    def _at(self, places: NDArray[np.intp]) -> dict[int, float]:
-        return {int(self.memory_ids[place]): float(self.cosines[place]) for place in places}
+    def _named(self, places: NDArray[np.intp], cosines: Vector) -> dict[int, float]:
+        return dict(zip(self.memory_ids[places].tolist(), cosines.tolist(), strict=True))
+
+
+def _largest(values: Vector, limit: int) -> NDArray[np.intp]:
+    if limit >= len(values):
+        return np.arange(len(values))
+    return np.argpartition(-values, limit - 1)[:limit]
+
+
+def _signs(vector: Vector) -> NDArray[np.uint64]:
+    """One bit for each number, in words of 64."""
+    packed = np.packbits(vector > 0)
+    words = np.zeros(-(-len(vector) // _SIGNS_PER_WORD), np.uint64)
+    words.view(np.uint8)[: len(packed)] = packed
+    return words
 
 
 def encode(vector: Vector) -> bytes:
@@ -103,6 +130,7 @@ class VectorIndex:
         self._owners[row] = self._codes.setdefault(owner, len(self._codes))
         scale = float(np.abs(vector).max()) / _LARGEST_INT8
         self._scales[row] = scale
+        self._signs[:, row] = _signs(vector)
         self._steps[row] = np.rint(vector / scale) if scale else 0
 
     def discard(self, memory_id: int) -> None:
@@ -116,10 +144,25 @@ class VectorIndex:
         if row != last:
             for column in (self._ids, self._owners, self._lengths, self._scales, self._steps):
                 column[row] = column[last]
+            self._signs[:, row] = self._signs[:, last]
             self._rows[int(self._ids[row])] = row
 
     def search(self, question: Vector, owners: Collection[str]) -> Similarities:
         """Cosines of these owners' memories."""
+        cosines = self._cosines if self._count <= EXACT_ROWS else self._estimates
+        codes = [self._codes[owner] for owner in owners if owner in self._codes]
+        seen = order = self._ordered()
+        if len(codes) < len(self._codes):
+            seen = order[np.isin(self._owners[order], codes)]
+
+        def exact(places: NDArray[np.intp]) -> Vector:
+            rows = seen[places]
+            return self._steps[rows].astype(np.float32) @ question * self._scales[rows]
+
+        found = cosines(question)[seen]
+        return Similarities(self._ids[seen], found, self._lengths[seen], self._ids[order], exact)
+
+    def _cosines(self, question: Vector) -> Vector:
         cosines = np.empty(self._count, np.float32)
         wide = np.empty((_BLOCK_ROWS, self._dimensions), np.float32)
         for start in range(0, self._count, _BLOCK_ROWS):
@@ -127,10 +170,17 @@ class VectorIndex:
             np.copyto(wide[: len(steps)], steps)
             np.dot(wide[: len(steps)], question, out=cosines[start : start + len(steps)])
         cosines *= self._scales[: self._count]
-        codes = [self._codes[owner] for owner in owners if owner in self._codes]
-        order = self._ordered()
-        seen = order[np.isin(self._owners[order], codes)]
-        return Similarities(self._ids[seen], cosines[seen], self._lengths[seen], self._ids[order])
+        return cosines
+
+    def _estimates(self, question: Vector) -> Vector:
+        """The share of different signs is that of the angle in a half turn, about."""
+        asked = _signs(question)
+        different = np.zeros(self._count, np.uint16)
+        for part, signs in zip(asked, self._signs, strict=True):
+            different += np.bitwise_count(signs[: self._count] ^ part)
+        turns = np.arange(self._dimensions + 1) / self._dimensions
+        estimates: Vector = np.cos(np.pi * turns).astype(np.float32)[different]
+        return estimates
 
     def _ordered(self) -> NDArray[np.intp]:
         """The rows by the numbers of their memories."""
@@ -161,11 +211,14 @@ class VectorIndex:
         self._owners = np.zeros(_FIRST_CAPACITY, np.int32)
         self._scales = np.zeros(_FIRST_CAPACITY, np.float32)
         self._steps = np.zeros((_FIRST_CAPACITY, self._dimensions), np.int8)
+        words = -(-self._dimensions // _SIGNS_PER_WORD)
+        self._signs = np.zeros((words, _FIRST_CAPACITY), np.uint64)
 
     def _grow(self) -> None:
         self._ids, self._owners, self._lengths, self._scales = (
             np.concatenate([column, np.zeros_like(column)])
             for column in (self._ids, self._owners, self._lengths, self._scales)
         )
+        self._signs = np.concatenate([self._signs, np.zeros_like(self._signs)], axis=1)
         # In place where there is room behind it: two of the largest would not fit a small board
         self._steps.resize((len(self._ids), self._dimensions), refcheck=False)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.memory import rows
+from agent.memory import rows, vectors
 from agent.memory.base import CORE, EVERYBODYS, Scope
 from agent.memory.schema import MIGRATIONS
 from agent.memory.vectors import Vector, VectorIndex, encode
@@ -53,6 +53,31 @@ def test_cosines_are_those_of_plain_floats(index: VectorIndex) -> None:
     assert next(iter(similar.nearest(1))) == 7
     assert similar.mean == pytest.approx(np.mean(expected), abs=0.01)
     assert similar.deviation == pytest.approx(np.std(expected), abs=0.01)
+
+
+def test_in_a_large_store_signs_choose_and_exact_cosines_decide(
+    index: VectorIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(600):
+        index.put(number, EVERYBODYS, direction(number))
+    exact = index.search(direction(7), [EVERYBODYS])
+    monkeypatch.setattr(vectors, "EXACT_ROWS", 100)
+    estimated = index.search(direction(7), [EVERYBODYS])
+    nearest = estimated.nearest(9)
+    assert next(iter(estimated.nearest(1))) == 7
+    assert nearest == pytest.approx(exact.of(nearest), abs=1e-5)
+    assert estimated.of([3, 599]) == pytest.approx(exact.of([3, 599]), abs=1e-5)
+    assert np.corrcoef(estimated.cosines, exact.cosines)[0, 1] > 0.7
+
+
+def test_memories_are_named_in_order_whatever_order_they_came_in(index: VectorIndex) -> None:
+    for memory_id in (5, 2, 9, 7):
+        index.put(memory_id, EVERYBODYS, direction(memory_id), length=memory_id)
+    index.discard(2)
+    similar = index.search(direction(9), [EVERYBODYS])
+    assert similar.memory_ids.tolist() == similar.all_ids.tolist() == [5, 7, 9]
+    assert similar.lengths.tolist() == [5, 7, 9]
+    assert next(iter(similar.nearest(1))) == 9
 
 
 def test_people_see_their_own_and_everybodys(index: VectorIndex) -> None:

@@ -1,0 +1,106 @@
+"""Started as a process of its own: recalls from a large store, its memory and times as JSON.
+
+Arguments: an empty database, the large one, the folder of the model, a file of questions.
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent.clock import SystemClock
+from agent.embeddings.onnx import OnnxEmbedder
+from agent.memory.base import Scope
+from agent.memory.sqlite import SqliteMemory
+
+OWNER = Scope("owner")
+_LIMIT = 5
+_KB = 1024
+
+
+def main(arguments: Sequence[str]) -> int:
+    empty, large, model, questions = map(Path, arguments)
+    asyncio.run(_measure(empty, large, model, json.loads(questions.read_bytes())))
+    return 0
+
+
+async def _measure(empty: Path, large: Path, model: Path, questions: list[str]) -> None:
+    embedder = OnnxEmbedder(model)
+    await _recalled(empty, embedder, questions)
+    _forget_peak()
+    before_kb = _status_kb("VmRSS")
+    first_s, calls_s = await _recalled(large, embedder, questions)
+    peak_kb = _status_kb("VmHWM")
+    embed_s = [await _embedded_s(embedder, question) for question in questions]
+    rows = _rows(large)
+    found = {
+        "rows": rows,
+        "rss_over_empty_mb": (peak_kb - before_kb) / _KB,
+        "first_ms": first_s * 1e3,
+        "recall_ms": statistics.median(calls_s) * 1e3,
+        "embed_ms": statistics.median(embed_s) * 1e3,
+        "product_ms": _product_s(rows, embedder.dimensions) * 1e3,
+    }
+    await embedder.aclose()
+    print(json.dumps(found))
+
+
+async def _recalled(
+    path: Path, embedder: OnnxEmbedder, questions: Sequence[str]
+) -> tuple[float, list[float]]:
+    """The first recall, which reads all vectors, and the others."""
+    memory = SqliteMemory(path, embedder, SystemClock())
+    taken = []
+    for question in questions:
+        began_s = time.perf_counter()
+        await memory.recall(question, _LIMIT, OWNER)
+        taken.append(time.perf_counter() - began_s)
+    await memory.aclose()
+    return taken[0], taken[1:]
+
+
+async def _embedded_s(embedder: OnnxEmbedder, question: str) -> float:
+    began_s = time.perf_counter()
+    await embedder.embed([question], asked=True)
+    return time.perf_counter() - began_s
+
+
+def _product_s(rows: int, dimensions: int) -> float:
+    """The bare product of a matrix of 32-bit floats with one vector."""
+    import numpy as np  # noqa: PLC0415 - after the peak was read
+
+    matrix = np.random.default_rng(1).standard_normal((rows, dimensions), np.float32)
+    vector = matrix[0].copy()
+    taken = []
+    for _ in range(20):
+        began_s = time.perf_counter()
+        matrix @ vector  # only its time matters
+        taken.append(time.perf_counter() - began_s)
+    return statistics.median(taken)
+
+
+def _rows(path: Path) -> int:
+    import sqlite3  # noqa: PLC0415 - only here
+
+    with sqlite3.connect(path) as db:
+        (count,) = db.execute("SELECT count(*) FROM memories").fetchone()
+    return int(count)
+
+
+def _forget_peak() -> None:
+    """Count the peak from now on."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def _status_kb(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1])
+    raise RuntimeError(f"the kernel tells no {name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

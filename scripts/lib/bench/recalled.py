@@ -1,0 +1,150 @@
+"""How much of what is asked for is among the first found: the agent's memory and its baselines."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from agent.embeddings.base import Passage, Reading
+from agent.embeddings.none import NoEmbedder
+from agent.embeddings.onnx import OnnxEmbedder
+from agent.memory.base import CONVERSATION, Scope
+from agent.memory.sqlite import SqliteMemory
+from scripts.lib.bench.datasets import Dataset, Document
+from scripts.lib.bench.reference import ReferenceStore
+
+FIRST = (1, 5, 10)
+# A line about long work this often
+_SAY_EVERY_S = 15.0
+
+Bars = tuple[float, float]
+
+
+@dataclass(slots=True)
+class Shares:
+    """Of the evidence, by how many of the first found are looked at; averaged over questions."""
+
+    found: dict[int, list[float]] = field(default_factory=lambda: {first: [] for first in FIRST})
+
+    def count(self, ids: Sequence[str], wanted: frozenset[str]) -> None:
+        for first in FIRST:
+            self.found[first].append(len(wanted.intersection(ids[:first])) / len(wanted))
+
+    def at(self, first: int) -> float:
+        return fmean(self.found[first]) * 100 if self.found[first] else 0.0
+
+    def text(self) -> str:
+        return " / ".join(f"{self.at(first):.1f}" for first in FIRST)
+
+
+class KeptReadings:
+    """The model, which reads no text twice: each is stored in more than one store here."""
+
+    def __init__(self, embedder: OnnxEmbedder) -> None:
+        self._embedder = embedder
+        self._kept: dict[tuple[Passage, bool], Reading] = {}
+        self.model_id = embedder.model_id
+        self.dimensions = embedder.dimensions
+
+    async def read(self, passages: Sequence[Passage], *, asked: bool = False) -> list[Reading]:
+        new = [one for one in passages if (one, asked) not in self._kept]
+        for one, reading in zip(new, await self._embedder.read(new, asked=asked), strict=True):
+            self._kept[one, asked] = reading
+        return [self._kept[one, asked] for one in passages]
+
+    async def embed(self, texts: Sequence[str], *, asked: bool = False) -> np.ndarray:
+        read = await self.read([Passage(text) for text in texts], asked=asked)
+        return np.array([reading.vector for reading in read])
+
+    async def aclose(self) -> None:
+        self._kept.clear()
+
+
+class _StoryClock:
+    """It is when the document that is being stored was said."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic_s(self) -> float:
+        return time.monotonic()
+
+    def wall_s(self) -> float:
+        return self.now_s
+
+    async def sleep(self, duration_s: float) -> None:
+        raise NotImplementedError("nothing waits here")
+
+
+async def agent(stores: Sequence[Dataset], embedder: KeptReadings | NoEmbedder) -> Shares:
+    """What the agent's memory recalls, from one store after the other."""
+    shares = Shares()
+    for store in stores:
+        with tempfile.TemporaryDirectory(prefix="barnacle-bench-") as folder:
+            clock = _StoryClock()
+            memory = SqliteMemory(Path(folder) / "brain.db", embedder, clock)
+            await _ask(memory, store, await _stored(memory, store, clock), shares)
+            await memory.aclose()
+    return shares
+
+
+async def _stored(memory: SqliteMemory, store: Dataset, clock: _StoryClock) -> dict[str, str]:
+    """The documents by the keys of their memories."""
+    keys: dict[str, str] = {}
+    said_s = time.monotonic()
+    for number, document in enumerate(store.documents):
+        clock.now_s = document.at_s
+        scope = Scope("owner", session=document.session)
+        # A key that says nothing of the text, so that equal texts stay two memories
+        key = f"{number:x}"
+        await memory.store(key, document.text, category=CONVERSATION, scope=scope)
+        keys[key] = document.document_id
+        if time.monotonic() - said_s > _SAY_EVERY_S:
+            said_s = time.monotonic()
+            print(f"  {number:,} of {len(store.documents):,} stored", flush=True)
+    return keys
+
+
+async def _ask(memory: SqliteMemory, store: Dataset, keys: dict[str, str], shares: Shares) -> None:
+    said_s = time.monotonic()
+    for number, query in enumerate(store.queries):
+        found = await memory.recall(query.text, max(FIRST), Scope("owner"))
+        shares.count([keys[entry.key] for entry in found], query.wanted)
+        if time.monotonic() - said_s > _SAY_EVERY_S:
+            said_s = time.monotonic()
+            print(f"  {number:,} of {len(store.queries):,} asked", flush=True)
+
+
+@dataclass(slots=True)
+class Baselines:
+    """What others find among the same documents."""
+
+    reference: Shares = field(default_factory=Shares)
+    words: Shares = field(default_factory=Shares)
+    vectors: Shares = field(default_factory=Shares)
+
+    def text(self) -> str:
+        parts = ("reference", self.reference), ("BM25", self.words), ("vectors", self.vectors)
+        return ", ".join(f"{name} {shares.text()}" for name, shares in parts)
+
+
+async def baselines(stores: Sequence[Dataset], embedder: KeptReadings) -> Baselines:
+    found = Baselines()
+    most = max(FIRST)
+    for store in stores:
+        reference = ReferenceStore(store.documents, await _vectors(store.documents, embedder))
+        for query in store.queries:
+            [vector] = await embedder.embed([query.text], asked=True)
+            found.reference.count(reference.hybrid(query.text, vector, most), query.wanted)
+            found.words.count(reference.by_words(query.text, most), query.wanted)
+            found.vectors.count(reference.by_vectors(vector, most), query.wanted)
+        reference.close()
+    return found
+
+
+async def _vectors(documents: Sequence[Document], embedder: KeptReadings) -> np.ndarray:
+    return await embedder.embed([document.text for document in documents])
