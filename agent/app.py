@@ -328,7 +328,9 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
         agent.activity,
     )
     runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
-    parts = Parts(agent.journal, agent.remembering.memory, agent.registry, runner, agent.clock, agent.activity)
+    parts = Parts(
+        agent.journal, agent.remembering.memory, agent.registry, runner, agent.clock, agent.activity
+    )
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 
