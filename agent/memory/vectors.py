@@ -18,9 +18,9 @@ _LARGEST_INT8 = 127
 _BLOCK_ROWS = 512
 _FIRST_CAPACITY = 64
 # Up to so many rows every cosine is computed; beyond, that would take longer than all the rest,
-# and signs choose which ones are: ten times as many as are wanted
+# and signs choose which ones are: of the best 100 they keep 95 or more among so many times as many
 EXACT_ROWS = 16_384
-_RESCORED = 10
+_RESCORED = 20
 _SIGNS_PER_WORD = 64
 
 Vector = NDArray[np.float32]
@@ -57,7 +57,7 @@ class Similarities:
         return float(self.lengths.mean(dtype=np.float64)) if len(self.lengths) else 0.0
 
     def nearest(self, limit: int) -> dict[int, float]:
-        """By exact cosines: of those that are nearest by their estimates ten times as many."""
+        """By exact cosines: of the nearest by their estimates many times as many."""
         if not limit or not len(self.cosines):
             return {}
         places = _largest(self.cosines, limit * _RESCORED)
