@@ -108,6 +108,8 @@ class Server:
             )
             try:
                 await connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_S * 1000}")
+                # Memories are few enough to stay in RAM: looking things up beats reading all
+                await connection.execute("SET random_page_cost = 1.1")
                 self.abilities = await prepare(connection)
             except BaseException:
                 await connection.close()

@@ -3,6 +3,7 @@
 The server finds and counts; `ranking` orders, as it does for every other store.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,36 +19,46 @@ from agent.memory.text import asked_tokens
 MAX_ASKED_TOKENS = 32
 # A token fits whole, as the beginning of a word, or nearly: endings and slips of the finger
 _BEGINNING_FITS = 0.8
+_LEAST_FUZZY_CHARS = 4
+# Of English words mostly; a stem that is too short would fit anything
+_ENDING = re.compile(r"(?<=[^\W\d_]{4})(?:ing|ed|es|s)$")
 _SEEN = "m.owner = ANY(%(owners)s) AND m.superseded_by IS NULL"
-_BY_PATTERN = f"""
-SELECT m.id, a.n, CASE WHEN m.words LIKE a.whole THEN 1.0 ELSE {_BEGINNING_FITS} END AS fit
-FROM asked a JOIN memories m ON m.words LIKE a.beginning WHERE {_SEEN}
-"""  # noqa: S608 - our own constants
+# What only nearly fits is looked for where nothing else has such a word: trigrams are slow
 _BY_TRIGRAMS = f"""
 UNION ALL
-SELECT m.id, a.n, {_BEGINNING_FITS} * word_similarity(a.token, m.words) AS fit
-FROM asked a JOIN memories m ON a.token <%% m.words WHERE {_SEEN}
-"""  # noqa: S608 - as above
+SELECT m.id, a.n, {_BEGINNING_FITS} * word_similarity(a.token, m.words), length(m.words)
+FROM asked a JOIN memories m ON a.token <%% m.words
+WHERE {_SEEN} AND length(a.token) >= {_LEAST_FUZZY_CHARS}
+    AND NOT EXISTS (SELECT 1 FROM by_pattern p WHERE p.n = a.n)
+"""  # noqa: S608 - our own constants
 # Rare words weigh more; a long memory has many words by chance, so it gets a little less
 _HITS = f"""
 WITH asked AS MATERIALIZED (
-    SELECT token, n, '%% ' || token || ' %%' AS whole, '%% ' || token || '%%' AS beginning
-    FROM unnest(%(asked)s::text[]) WITH ORDINALITY AS t (token, n)
+    SELECT token, n, '%% ' || token || ' %%' AS whole, '%% ' || beginning || '%%' AS beginning
+    FROM unnest(%(asked)s::text[], %(beginnings)s::text[])
+        WITH ORDINALITY AS t (token, beginning, n)
+), by_pattern AS MATERIALIZED (
+    SELECT m.id, a.n, length(m.words) AS size,
+        CASE WHEN m.words LIKE a.whole THEN 1.0::double precision
+            ELSE {_BEGINNING_FITS} END AS fit
+    FROM asked a JOIN memories m ON m.words LIKE a.beginning WHERE {_SEEN}
 ), fits AS MATERIALIZED (
-    SELECT id, n, max(fit) AS fit FROM ({{kinds}}) AS every GROUP BY id, n
+    SELECT id, n, fit, size FROM by_pattern {{by_trigrams}}
+), counts AS MATERIALIZED (
+    SELECT n, count(*) AS count FROM fits GROUP BY n
 ), weights AS MATERIALIZED (
-    SELECT a.n, ln(1 + ((SELECT count(*) FROM memories m WHERE {_SEEN}) + 20.0) / (1 +
-        (SELECT count(*) FROM fits WHERE fits.n = a.n))) AS weight FROM asked a
-), found AS MATERIALIZED (
-    SELECT id, sum(fit * weight) AS sum FROM fits JOIN weights USING (n) GROUP BY id
+    SELECT a.n, ln(1 + ((SELECT count(*) FROM memories m WHERE {_SEEN}) + 20.0)
+        / (1 + coalesce(counts.count, 0)))::double precision AS weight
+    FROM asked a LEFT JOIN counts USING (n)
 ), hits AS MATERIALIZED (
-    SELECT id, sum / ln(2.7 + length(m.words) / 100.0) AS strength,
-        sum / (SELECT sum(weight) FROM weights) AS coverage
-    FROM found JOIN memories m USING (id)
+    SELECT id, sum(fit * weight) / ln(2.7 + max(size) / 100.0)::double precision AS strength,
+        sum(fit * weight) / (SELECT sum(weight) FROM weights) AS coverage
+    FROM fits JOIN weights USING (n) GROUP BY id
+), numbers AS MATERIALIZED (
+    SELECT count(*) AS count, sum(strength) AS sum, sum(strength * strength) AS squares FROM hits
 )
-SELECT id, strength, coverage, (SELECT count(*) FROM hits), (SELECT sum(strength) FROM hits),
-    (SELECT sum(strength * strength) FROM hits)
-FROM hits WHERE id = ANY(%(also)s)
+SELECT id, strength, coverage, numbers.count, numbers.sum, numbers.squares
+FROM hits, numbers WHERE id = ANY(%(also)s)
     OR id IN (SELECT id FROM hits ORDER BY strength DESC, id DESC LIMIT %(limit)s)
 """  # noqa: S608 - as above
 _NEAR = f"""
@@ -141,11 +152,12 @@ async def _hits(
 ) -> _Hits:
     if not asked:
         return _Hits({}, {}, Scale(0.0, 0.0))
-    kinds = _BY_PATTERN + (_BY_TRIGRAMS if abilities.trigrams else "")
+    by_trigrams = _BY_TRIGRAMS if abilities.trigrams else ""
     found = await connection.execute(
-        _HITS.format(kinds=kinds).encode(),
+        _HITS.format(by_trigrams=by_trigrams).encode(),
         {
             "asked": list(asked),
+            "beginnings": list(map(_beginning, asked)),
             "owners": rows.owners_of(question.scope),
             "also": list(also),
             "limit": CANDIDATES,
@@ -160,6 +172,11 @@ async def _hits(
         {int(row[0]): row[2] for row in matches},
         Scale.of_sums(int(count), total, squares),
     )
+
+
+def _beginning(token: str) -> str:
+    """What the forms of a word share, as far as an ending says it."""
+    return _ENDING.sub("", token)
 
 
 def _number(value: object) -> float:

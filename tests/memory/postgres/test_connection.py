@@ -104,6 +104,29 @@ async def test_a_statement_that_takes_too_long_is_ended_by_the_server(
     await server.aclose()
 
 
+async def test_a_session_that_is_cut_in_the_middle_of_a_statement_is_an_error_and_the_next_works(
+    debian_server: PostgresServer,
+) -> None:
+    server = Server(Secret(debian_server.fresh_url()), SteppedClock())
+    pids: asyncio.Queue[int] = asyncio.Queue()
+
+    async def wait(db: Connection) -> None:
+        pids.put_nowait(db.info.backend_pid)
+        await db.execute("INSERT INTO migrations VALUES (99)")
+        await db.execute("SELECT pg_sleep(4)")
+
+    async def count(db: Connection) -> object:
+        return await (await db.execute("SELECT count(*) FROM migrations")).fetchone()
+
+    task = asyncio.create_task(server.run(wait))
+    pid = await pids.get()
+    await asyncio.to_thread(debian_server.sql, f"SELECT pg_terminate_backend({pid})")
+    with pytest.raises(MemoryUnavailable):
+        await task
+    assert await server.run(count) == (1,)
+    await server.aclose()
+
+
 async def test_a_failed_job_changes_nothing(debian_server: PostgresServer) -> None:
     server = Server(Secret(debian_server.fresh_url()), SteppedClock())
 

@@ -156,3 +156,16 @@ async def test_texts_that_no_database_likes_come_back_as_they_were(
     assert (kept.key, kept.content, kept.category, kept.source) == (odd, odd, odd, odd)
     assert kept.scope == Scope(odd, odd)
     assert [entry async for entry in memory.entries()] == [kept]
+
+
+async def test_a_rare_word_weighs_more_and_a_beginning_less(
+    server: PostgresServer, open_memory: Open
+) -> None:
+    memory = open_memory(server.fresh_url(), NoEmbedder())
+    for number in range(6):
+        await memory.store("", f"the pump ran {number} times", scope=MEI)
+    await memory.store("valve", "the valve of the pump", scope=MEI)
+    await memory.store("valves", "the valves of the pump", scope=MEI)
+    found = await memory.recall("pump valve", 3, MEI)
+    assert [entry.key for entry in found[:2]] == ["valve", "valves"]
+    assert (found[1].score or 0) > (found[2].score or 0)
