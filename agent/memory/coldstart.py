@@ -41,6 +41,9 @@ def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
     restored = merge(db, found)
     facts.remember_snapshot(db, chosen.digest)
     lost = len(read) - len(found)
+    if not restored and not lost:
+        # It was written, and the agent killed before it could be noted
+        return ""
     doubt = f"; {lost} in it could not be read" if lost else ""
     return f"{restored} memories came back from {chosen.path.name}{doubt}"
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.embeddings.none import NoEmbedder
-from agent.memory import coldstart, rows
+from agent.memory import coldstart, facts, rows
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.generations import NAME, Generations
 from agent.memory.schema import MIGRATIONS
@@ -103,6 +103,19 @@ async def test_a_database_that_went_back_in_time_gets_what_it_lacks(path: Path) 
         expected
     )
     await memory.aclose()
+
+
+async def test_a_snapshot_that_was_not_noted_any_more_is_no_news(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = opened(path)
+    await memory._brain.run(lambda db: facts.put(db, facts.SNAPSHOTS, ""))
+    await memory.aclose()
+    memory = opened(path)
+    assert await memory.count() == 8
+    assert (await memory.stats()).details.keys().isdisjoint({"came back"})
+    await memory.aclose()
+    assert caplog.text == ""
 
 
 async def test_an_older_snapshot_serves_when_the_newest_is_damaged(path: Path) -> None:

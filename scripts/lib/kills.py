@@ -1,0 +1,95 @@
+"""How many acknowledged memories a store loses when it is killed again and again: none.
+
+The store runs in a process of its own, which says each memory that `store` has returned, takes
+snapshots in between and is killed at a random moment.
+"""
+
+import argparse
+import asyncio
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from agent.clock import SystemClock
+from agent.embeddings.none import NoEmbedder
+from agent.memory.base import Scope
+from agent.memory.generations import Generations
+from agent.memory.sqlite import SqliteMemory
+from agent.memory.transfer import take_snapshot
+from agent.storage.db import was_set_aside
+
+OWNER = Scope("owner")
+# Up to the 20th store or so of a run: commits, checkpoints and snapshots are all met
+LONGEST_RUN_S = 0.05
+STORES_PER_SNAPSHOT = 5
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="scripts/kill-memory", description=__doc__)
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--store", type=Path, help=argparse.SUPPRESS)
+    chosen = parser.parse_args(arguments)
+    if chosen.store:
+        asyncio.run(store(chosen.store))
+    return kill(chosen.kills, random.Random(chosen.seed))  # noqa: S311 - moments, not secrets
+
+
+async def store(path: Path) -> None:
+    """Store and say so until killed."""
+    memory = SqliteMemory(path, NoEmbedder(), SystemClock())
+    number = await memory.count()
+    while True:
+        await memory.store(f"k{number}", f"fact number {number}", scope=OWNER)
+        print(number, flush=True)
+        number += 1
+        if number % STORES_PER_SNAPSHOT == 0:
+            await take_snapshot(memory, path.parent)
+
+
+def kill(kills: int, chance: random.Random) -> int:
+    begun_s = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "brain.db"
+        lost = corrupt = 0
+        acknowledged: set[str] = set()
+        for _ in range(kills):
+            acknowledged |= _killed(path, chance.uniform(0, LONGEST_RUN_S))
+            kept, is_sound = asyncio.run(_kept(path))
+            lost += len(acknowledged - kept)
+            corrupt += not is_sound
+    print(
+        f"{kills} kills in {time.monotonic() - begun_s:.0f} s: {len(acknowledged)} memories"
+        f" acknowledged, {lost} lost, {corrupt} starts with a damaged database or snapshot"
+    )
+    return 1 if lost or corrupt else 0
+
+
+def _killed(path: Path, after_s: float) -> set[str]:
+    """What one run acknowledged before it was killed."""
+    command = [sys.executable, "scripts/lib", "kills", "--store", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        time.sleep(after_s)
+        process.send_signal(signal.SIGKILL)
+        # What was cut has no end
+        rest = process.stdout.read().rpartition("\n")[0].split()
+    return {f"k{number}" for number in [first.strip(), *rest]}
+
+
+async def _kept(path: Path) -> tuple[set[str], bool]:
+    memory = SqliteMemory(path, NoEmbedder(), SystemClock())
+    kept = {entry.key async for entry in memory.entries()}
+    await memory.aclose()
+    with closing(sqlite3.connect(path)) as db:
+        is_sound = db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    is_whole = all(one.is_whole() for one in Generations(path.parent).every())
+    return kept, is_sound and is_whole and not was_set_aside(path)
