@@ -13,6 +13,7 @@ from tests.fakes.board_sim import BoardSim
 
 GRACE_MS = 50
 SILENCE_MS = 500
+RATE_SILENCE_S = 1.0
 # Reading back over 115200 baud takes a few milliseconds on each side
 READ_MS = 30
 
@@ -136,3 +137,17 @@ def test_a_new_session_makes_the_led_safe(wire: Wire, manifest: dict[str, Any]) 
     write(wire, manifest, pin, 1)
     wire.greet()
     assert read(wire, manifest, pin) == pin["safe"]
+
+
+def test_the_line_becomes_faster_and_comes_back_by_itself(wire: Wire) -> None:
+    wire.send(codec.BAUD, struct.pack(codec.BAUD_FORMAT, 921_600))
+    answers = [frame for frame in wire.frames(0.3) if frame.kind == codec.BAUD_ACK]
+    (agreed,) = struct.unpack(codec.BAUD_FORMAT, answers[0].payload)
+    if not agreed:
+        pytest.skip(f"{wire.name} is on USB or on its console: its rate cannot be changed")
+    began_with, wire.port.baudrate = wire.port.baudrate, agreed
+    for _ in range(20):
+        wire.status()
+    time.sleep(RATE_SILENCE_S + 2 * GRACE_MS / 1000)
+    wire.port.baudrate = began_with
+    wire.status()
