@@ -32,6 +32,24 @@ class _PartialCall:
     arguments: list[str]
 
 
+class Note:
+    """What a wire format has to remember of one part of an answer until its end."""
+
+    def __init__(self, kind: str = "", **texts: str) -> None:
+        self.kind = kind
+        # In pieces, joined once: thoughts of a megabyte come in a hundred thousand of them
+        self._pieces = {name: [text] for name, text in texts.items()}
+
+    def has(self, name: str) -> bool:
+        return name in self._pieces
+
+    def add(self, name: str, piece: str) -> None:
+        self._pieces.setdefault(name, []).append(piece)
+
+    def text(self, name: str) -> str:
+        return "".join(self._pieces.get(name, ()))
+
+
 class Answer:
     """Collects the pieces of one answer.
 
@@ -51,8 +69,8 @@ class Answer:
         self._is_refused = False
         self._size_bytes = 0
         self._echo_json = ""
-        # What a wire format has to remember between two events, by the number of a part
-        self.notes: dict[int, dict[str, object]] = {}
+        # By the number of the part that they are about
+        self.notes: dict[int, Note] = {}
         # Nothing at all comes after this: the rest of the stream need not be read
         self.is_closed = False
         # The service said why it stopped: nothing but the token count can still come
@@ -193,7 +211,7 @@ class Answer:
             said.call_id not in {"", call.call_id}
             for said, call in zip(self._calls, calls, strict=True)
         )
-        if not self._echo_json or is_renamed:
+        if not calls or not self._echo_json or is_renamed:
             return None
         return Echo(self._wire, self._model, self._echo_json)
 

@@ -3,7 +3,7 @@
 import json
 
 from agent.providers import edge, failures
-from agent.providers.answer import Answer
+from agent.providers.answer import Answer, Note
 from agent.providers.anthropic import body, shape
 from agent.providers.anthropic.body import Manner
 from agent.providers.base import Capabilities, ChatRequest, Stop, Usage
@@ -88,70 +88,78 @@ def _take_whole(event: shape.Event, answer: Answer) -> str:
 
 
 def _begin(index: int, block: shape.Block, answer: Answer) -> str:
-    known: dict[str, object] = {"type": block.type}
-    if block.type == "text":
-        known["text"] = block.text or ""
-    elif block.type == "thinking":
-        known |= {"thinking": block.thinking or "", "signature": block.signature or ""}
-    elif block.type == "redacted_thinking":
-        known["data"] = block.data or ""
-    elif block.type == "tool_use":
-        known |= {"id": block.id or "", "name": block.name or "", "json": _written(block.input)}
-        answer.add_call(index, block.id or "", block.name or "", str(known["json"]))
-    else:
-        # Blocks of tools that the service runs itself were not asked for
-        return ""
-    answer.notes[index] = known
+    match block.type:
+        case "text":
+            note = Note("text", text=block.text or "")
+        case "thinking":
+            note = Note("thinking", thinking=block.thinking or "", signature=block.signature or "")
+        case "redacted_thinking":
+            note = Note("redacted_thinking", data=block.data or "")
+        case "tool_use":
+            # Arguments stand here in a whole answer, and come in pieces in a stream
+            whole = _json(block.input) if block.input else ""
+            note = Note("tool_use", id=block.id or "", name=block.name or "", input=whole)
+            answer.add_call(index, block.id or "", block.name or "", whole)
+        case _:
+            # Blocks of tools that the service runs itself were not asked for
+            return ""
+    answer.notes[index] = note
     return answer.add_text(block.text or "")
 
 
 def _add(index: int, delta: shape.Delta, answer: Answer) -> str:
-    known = answer.notes.get(index)
-    if known is None:
+    note = answer.notes.get(index)
+    if note is None:
         return ""
-    for key, piece in (
+    for name, piece in (
         ("text", delta.text),
         ("thinking", delta.thinking),
         ("signature", delta.signature),
-        ("json", delta.partial_json),
+        ("input", delta.partial_json),
     ):
-        if piece and key in known:
+        if piece and note.has(name):
             answer.count_bytes(piece)
-            known[key] = f"{known[key]}{piece}"
-    if delta.partial_json and "json" in known:
+            note.add(name, piece)
+    if delta.partial_json and note.has("input"):
         answer.add_call(index, "", "", delta.partial_json)
     return answer.add_text(delta.text or "")
 
 
 def _finish(index: int, answer: Answer) -> None:
-    known = answer.notes.get(index, {})
-    if known.get("type") == "tool_use" and not known["json"]:
+    note = answer.notes.get(index)
+    if note is not None and note.kind == "tool_use" and not note.text("input"):
         # A tool without arguments may come with no piece of them at all
-        known["json"] = "{}"
+        note.add("input", "{}")
         answer.add_call(index, "", "", "{}")
 
 
 def _send_back(answer: Answer) -> None:
     """Thinking is demanded back, unchanged, with the results of the calls that it led to."""
-    blocks = [answer.notes[index] for index in sorted(answer.notes)]
-    kinds = {block["type"] for block in blocks}
-    if "tool_use" not in kinds or kinds.isdisjoint(_THINKING):
+    notes = [answer.notes[index] for index in sorted(answer.notes)]
+    if _THINKING.isdisjoint(note.kind for note in notes):
         return
-    said = [_said(block) for block in blocks if block.get("text") != ""]
-    answer.send_back(json.dumps(said, ensure_ascii=False, separators=(",", ":")))
+    answer.send_back(
+        _json([_said(note) for note in notes if note.kind != "text" or note.text("text")])
+    )
 
 
-def _said(block: dict[str, object]) -> dict[str, object]:
-    if block["type"] != "tool_use":
-        return block
-    arguments = edge.object_in(str(block["json"]))
-    return {"type": "tool_use", "id": block["id"], "name": block["name"], "input": arguments}
+def _said(note: Note) -> dict[str, object]:
+    said: dict[str, object] = {"type": note.kind}
+    match note.kind:
+        case "tool_use":
+            arguments = edge.object_in(note.text("input"))
+            return {**said, "id": note.text("id"), "name": note.text("name"), "input": arguments}
+        case "thinking":
+            said |= {"thinking": note.text("thinking"), "signature": note.text("signature")}
+        case "redacted_thinking":
+            said["data"] = note.text("data")
+        case _:
+            said["text"] = note.text("text")
+    return said
 
 
-def _written(arguments: dict[str, object] | None) -> str:
-    if not arguments:
-        return ""
-    return json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _count(answer: Answer, count: shape.TokenCount | None) -> None:

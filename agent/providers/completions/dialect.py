@@ -6,12 +6,16 @@ names one is answered by one change, which is remembered.
 
 import dataclasses
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.messages import ChatMessage, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Image, Role, ToolCall, ToolSpec
 from agent.providers import edge
 from agent.providers.base import ChatRequest
 from agent.providers.wire import Sampling
+from agent.tools.cleaning import FULL, cleaned
+
+Json = dict[str, object]
 
 OFFICIAL_HOST = "api.openai.com"
 
@@ -54,14 +58,18 @@ class Dialect:
         return None
 
 
-def encode(request: ChatRequest, sampling: Sampling, dialect: Dialect) -> bytes:
-    """The body; the same request gives the same bytes, so that services can cache its start."""
-    body: dict[str, object] = {"model": sampling.model}
+def encode(request: ChatRequest, sampling: Sampling, dialect: Dialect, wire: str = "") -> bytes:
+    """The body; the same request gives the same bytes, so that services can cache its start.
+
+    Args:
+        wire: the name in the echoes that are sent back.
+    """
+    body: Json = {"model": sampling.model}
     if request.tools:
         body["tools"] = [_tool(spec) for spec in sorted(request.tools, key=_name_of)]
         if dialect.effort is not None:
             body["reasoning_effort"] = dialect.effort
-    body["messages"] = [_message(message) for message in request.messages]
+    body["messages"] = _messages(request.messages, (wire, sampling.model))
     body[dialect.tokens_key] = sampling.max_tokens
     if dialect.takes_temperature:
         body["temperature"] = sampling.temperature
@@ -75,28 +83,46 @@ def _name_of(spec: ToolSpec) -> str:
     return spec.name
 
 
-def _tool(spec: ToolSpec) -> dict[str, object]:
+def _tool(spec: ToolSpec) -> Json:
     return {
         "type": "function",
         "function": {
             "name": spec.name,
             "description": spec.description,
-            "parameters": spec.parameters,
+            "parameters": cleaned(spec.parameters, FULL),
         },
     }
 
 
-def _message(message: ChatMessage) -> dict[str, object]:
-    wired: dict[str, object] = {"role": message.role.value, "content": message.text}
+def _messages(messages: Sequence[ChatMessage], asked: tuple[str, str]) -> list[Json]:
+    """One system message at most: templates of local models refuse a second one."""
+    system = [message.text for message in messages if message.role is Role.SYSTEM]
+    said = [message for message in messages if message.role is not Role.SYSTEM]
+    first: list[Json] = [{"role": "system", "content": "\n\n".join(system)}] if system else []
+    return [*first, *(_message(message, asked) for message in said)]
+
+
+def _message(message: ChatMessage, asked: tuple[str, str]) -> Json:
+    wired: Json = {"role": message.role.value, "content": message.text}
+    if message.images:
+        text: list[Json] = [{"type": "text", "text": message.text}] if message.text else []
+        wired["content"] = [*text, *(_picture(image) for image in message.images)]
     if message.call_id:
         wired["tool_call_id"] = message.call_id
     if message.tool_calls:
         wired["content"] = message.text or None
         wired["tool_calls"] = [_call(call) for call in message.tool_calls]
+    if message.echo is not None and (message.echo.wire, message.echo.model) == asked:
+        wired |= edge.object_in(message.echo.content_json)
     return wired
 
 
-def _call(call: ToolCall) -> dict[str, object]:
+def _picture(image: Image) -> Json:
+    url = f"data:{image.media_type};base64,{image.data_base64}"
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _call(call: ToolCall) -> Json:
     function = {"name": call.name, "arguments": _valid(call.arguments_json)}
     return {"id": call.call_id, "type": "function", "function": function}
 

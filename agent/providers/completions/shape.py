@@ -33,6 +33,8 @@ class Message(msgspec.Struct, frozen=True):
     content: str | list[TextPart] | None = None
     refusal: str | None = None
     tool_calls: list[CallPart] | None = None
+    # Some services demand their model's thoughts back with the results of its calls
+    reasoning_content: str | None = None
 
     @property
     def text(self) -> str:
@@ -50,11 +52,21 @@ class Choice(msgspec.Struct, frozen=True):
     finish_reason: str | None = None
 
 
+class PromptDetails(msgspec.Struct, frozen=True):
+    """How the tokens that were sent were counted."""
+
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
 class TokenCount(msgspec.Struct, frozen=True):
     """What the service counted."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    prompt_tokens_details: PromptDetails | None = None
+    # DeepSeek's name for it
+    prompt_cache_hit_tokens: int | None = None
 
 
 class Chunk(msgspec.Struct, frozen=True):

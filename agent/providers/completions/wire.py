@@ -3,7 +3,7 @@
 import json
 
 from agent.providers import edge, failures
-from agent.providers.answer import Answer
+from agent.providers.answer import Answer, Note
 from agent.providers.base import Capabilities, ChatRequest, Stop, Usage
 from agent.providers.completions import dialect, shape
 from agent.providers.completions.dialect import Dialect
@@ -18,6 +18,8 @@ _STOPS = {
     "refusal": Stop.REFUSED,
 }
 
+_THOUGHTS = "reasoning_content"
+
 
 class CompletionsWire(Wire[Dialect]):
     """`POST chat/completions`, streamed."""
@@ -31,7 +33,7 @@ class CompletionsWire(Wire[Dialect]):
         return manner.after_refusal(failures.named_parameter(refusal.body))
 
     def write(self, request: ChatRequest, sampling: Sampling, manner: Dialect) -> Post:
-        return Post("chat/completions", dialect.encode(request, sampling, manner))
+        return Post("chat/completions", dialect.encode(request, sampling, manner, self.name))
 
     def read(self, event: str, answer: Answer) -> str:
         return take(edge.decode(event, shape.Chunk), answer)
@@ -60,11 +62,12 @@ def take(chunk: shape.Chunk, answer: Answer) -> str:
 
 
 def _read_choice(choice: shape.Choice, answer: Answer) -> str:
-    if choice.finish_reason:
-        answer.end(_STOPS.get(choice.finish_reason, Stop.END))
-    if choice.message is not None:
-        answer.end()
     part = choice.delta or choice.message
+    if part is not None and part.reasoning_content:
+        _remember(part.reasoning_content, answer)
+    if choice.finish_reason or choice.message is not None:
+        answer.end(_STOPS.get(choice.finish_reason or "", Stop.END))
+        _send_back(answer)
     if part is None:
         return ""
     if part.refusal:
@@ -78,5 +81,23 @@ def _read_choice(choice: shape.Choice, answer: Answer) -> str:
     return part.text
 
 
+def _remember(thoughts: str, answer: Answer) -> None:
+    """Thoughts are not shown; services that send them want them back in a tool loop."""
+    answer.count_bytes(thoughts)
+    answer.notes.setdefault(0, Note()).add(_THOUGHTS, thoughts)
+
+
+def _send_back(answer: Answer) -> None:
+    if 0 in answer.notes:
+        thoughts = answer.notes[0].text(_THOUGHTS)
+        answer.send_back(json.dumps({_THOUGHTS: thoughts}, ensure_ascii=False))
+
+
 def _usage(count: shape.TokenCount) -> Usage:
-    return Usage(max(count.prompt_tokens or 0, 0), max(count.completion_tokens or 0, 0))
+    details = count.prompt_tokens_details or shape.PromptDetails()
+    return Usage(
+        max(count.prompt_tokens or 0, 0),
+        max(count.completion_tokens or 0, 0),
+        max(details.cached_tokens or count.prompt_cache_hit_tokens or 0, 0),
+        max(details.cache_write_tokens or 0, 0),
+    )

@@ -1,0 +1,76 @@
+import json
+from dataclasses import replace
+from typing import Any
+
+from agent.messages import ChatMessage, Echo, Image, ToolCall
+from agent.providers.answer import Answer
+from agent.providers.base import ChatRequest, ChatResponse, Usage
+from agent.providers.completions.wire import CompletionsWire
+from agent.providers.wire import Sampling
+
+WIRE = CompletionsWire()
+SAMPLING = Sampling("thinker", 0.5, 500)
+CALL = ToolCall("call_1", "lamp", "{}")
+
+
+def written(*messages: ChatMessage) -> list[dict[str, Any]]:
+    manner = WIRE.first_manner("service.invalid", SAMPLING.model)
+    body = json.loads(WIRE.write(ChatRequest(messages), SAMPLING, manner).body)
+    return list(body["messages"])
+
+
+def answered(*deltas: dict[str, object], **last: object) -> ChatResponse:
+    answer = Answer(WIRE.name, SAMPLING.model)
+    for delta in deltas:
+        WIRE.read(json.dumps({"choices": [{"delta": delta}]}), answer)
+    WIRE.read(json.dumps({"choices": [{"delta": {}, "finish_reason": "stop"}], **last}), answer)
+    return answer.response(500)
+
+
+def test_thoughts_are_not_shown_and_go_back_with_the_results_of_their_calls() -> None:
+    call = {"index": 0, "id": "call_1", "function": {"name": "lamp", "arguments": "{}"}}
+    response = answered(
+        {"reasoning_content": "The lamp "},
+        {"reasoning_content": "is a led."},
+        {"tool_calls": [call]},
+    )
+    assert response.text == ""
+    said = ChatMessage.assistant("", response.tool_calls, response.echo)
+    sent = written(ChatMessage.user("on"), said, ChatMessage.tool(CALL, "ok"))
+    assert sent[1]["reasoning_content"] == "The lamp is a led."
+
+
+def test_thoughts_of_an_answer_without_calls_are_not_kept() -> None:
+    assert answered({"reasoning_content": "hm"}, {"content": "Done."}).echo is None
+
+
+def test_thoughts_of_another_model_are_not_sent() -> None:
+    echo = Echo("completions", "other", '{"reasoning_content":"x"}')
+    said = ChatMessage.assistant("", (CALL,), echo)
+    assert "reasoning_content" not in written(said, ChatMessage.tool(CALL, "ok"))[0]
+    mine = replace(said, echo=replace(echo, model="thinker"))
+    assert written(mine)[0]["reasoning_content"] == "x"
+
+
+def test_several_system_messages_are_sent_as_one() -> None:
+    sent = written(ChatMessage.system("a"), ChatMessage.system("b"), ChatMessage.user("c"))
+    assert sent == [{"role": "system", "content": "a\n\nb"}, {"role": "user", "content": "c"}]
+
+
+def test_a_picture_is_sent_within_the_request() -> None:
+    message = replace(ChatMessage.user("what is it?"), images=(Image("image/png", "aGk="),))
+    assert written(message)[0]["content"] == [
+        {"type": "text", "text": "what is it?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},
+    ]
+
+
+def test_tokens_from_the_cache_are_told_apart() -> None:
+    counted = {
+        "prompt_tokens": 2000,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 1900},
+    }
+    assert answered({"content": "x"}, usage=counted).usage == Usage(2000, 5, 1900)
+    deepseek = {"prompt_tokens": 2000, "completion_tokens": 5, "prompt_cache_hit_tokens": 1800}
+    assert answered({"content": "x"}, usage=deepseek).usage == Usage(2000, 5, 1800)
