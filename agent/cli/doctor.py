@@ -13,6 +13,7 @@ from agent.health.checks import (
     clock,
     config,
     databases,
+    documents,
     embeddings,
     enable,
     estop,
@@ -34,6 +35,7 @@ CHECKS: Mapping[str, Check] = {
     "estop": estop.check,
     "enable": enable.check,
     "embeddings": embeddings.check,
+    "documents": documents.check,
     "provider": provider.check,
 }
 _MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.FAILED: "FAILED "}

@@ -28,7 +28,8 @@ async def told(memory: Memory, inbound: Inbound) -> str:
         return "I know nothing about you yet."
     # What was only said in passing is counted, not listed
     facts = [entry for entry in known if entry.category != CONVERSATION] or known
-    lines = [f"I remember {count} things for you. The newest:"]
+    things = "1 thing" if count == 1 else f"{count} things"
+    lines = [f"I remember {things} for you. The newest:"]
     lines += [_line(entry) for entry in facts[:_LISTED]]
     sources = Counter(SAID_BY[entry.provenance] for entry in known)
     lines += [f"{number} × {said}" for said, number in sources.most_common()]

@@ -72,6 +72,7 @@ class Patient:
     Args:
         model_dir: None when embeddings are switched off.
         config: the configuration file; None when there is none.
+        documents: the folder of datasheets and notes; need not exist.
         embeds_remotely: a service makes the vectors, not a model in `model_dir`.
         refusal: why it was refused; everything else is by its defaults then.
         holds_key: whether a key is written in the file.
@@ -93,6 +94,7 @@ class Patient:
     config: Path | None = None
     refusal: str = ""
     embeds_remotely: bool = False
+    documents: Path | None = None
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
     find_store: Callable[[], Store] | None = None
