@@ -178,11 +178,12 @@ class Outputs:
             self._release(ended, now_ms)
 
     def trip(self, mask):
-        # In a hard interrupt: integers only, nothing may allocate. The loop notes the rest.
-        self._tripped = True
+        # In a hard interrupt: integers only, nothing may allocate. The loop notes the rest, and is
+        # told last: where it runs meanwhile, as in the simulator, it would note only some of them.
         for index in range(len(self._table)):
             if mask & (1 << index) and self._table[index] is not None:
                 self._table[index].trip()
+        self._tripped = True
 
     def _writable(self, index):
         output = self.find(index)

@@ -3,19 +3,16 @@
 # Arguments: the descriptor of the pseudo-terminal, the record, the boot count, the folder that
 # holds the firmware and world.json, the link to the terminal, the terminal, the file of the flash.
 
-import gc
 import json
 import os
 import sys
 
+import interrupts
 import machine  # noqa: F401  - a board has it before it has any file
 import wires
 import world
 
-# Here files are compiled while they are loaded, which scatters what lasts among what does not:
-# collected this often, what is free stays in one piece. A board has compiled files.
-_COLLECT_EVERY_BYTES = 16_384
-gc.threshold(_COLLECT_EVERY_BYTES)
+interrupts.collect_often()
 
 
 def _text(name):
