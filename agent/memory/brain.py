@@ -51,6 +51,7 @@ class Brain:
         self._snapshots = Generations(path.parent)
         # The one whose database has got back what it lacked
         self._awake: DatabaseWorker | None = None
+        self._waking: asyncio.Task[None] | None = None
         self.failures = 0
 
     async def run(self, job: Callable[[sqlite3.Connection], R]) -> R:
@@ -94,19 +95,31 @@ class Brain:
     async def aclose(self) -> None:
         if not self._closed:
             self._closed = True
+            if self._waking is not None:
+                await asyncio.gather(self._waking, return_exceptions=True)
             await self._worker.aclose()
 
     async def _wake(self, worker: DatabaseWorker, *, is_look: bool) -> None:
         """Give a database that was just opened back what it lacks, and say so."""
         if self._awake is worker or self._path == IN_RAM:
             return
+        if self._waking is None:
+            self._waking = asyncio.create_task(self._revive(worker))
+            # Whoever waits hears of it; nobody may wait any more
+            self._waking.add_done_callback(lambda task: task.cancelled() or task.exception())
+        try:
+            # A large snapshot takes longer than a call may: it comes back for those that follow
+            await asyncio.shield(self._waking)
+        except StorageFull:
+            if not is_look:
+                raise
+
+    async def _revive(self, worker: DatabaseWorker) -> None:
         try:
             said = await worker.transact(lambda db: _tolerantly(db, self._bring_back))
-        except StorageFull:
-            if is_look:
-                return
-            raise
-        self._awake = worker
+            self._awake = worker
+        finally:
+            self._waking = None
         if said:
             _log.warning("%s was missing, damaged or old: %s", self._path.name, said)
 

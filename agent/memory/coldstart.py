@@ -6,7 +6,7 @@ It gets what it lacks; what it has that is as new stays. All in the caller's tra
 
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,21 @@ from agent.memory import facts, rows
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import Generations
 from agent.storage.db import was_set_aside
+
+
+class _Readable:
+    """Passes on what could be read and counts the rest: a snapshot may not fit into RAM."""
+
+    def __init__(self, found: Iterable[MemoryEntry | None]) -> None:
+        self._found = found
+        self.unreadable = 0
+
+    def __iter__(self) -> Iterator[MemoryEntry]:
+        for entry in self._found:
+            if entry is None:
+                self.unreadable += 1
+            else:
+                yield entry
 
 
 def bring_back(db: sqlite3.Connection, snapshots: Generations, path: Path) -> str:
@@ -36,11 +51,10 @@ def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
     chosen = next((one for one in every if one.is_whole()), every[0])
     if facts.knows_snapshot(db, chosen.digest):
         return ""
-    read = list(chosen.entries())
-    found = [entry for entry in read if entry is not None]
+    found = _Readable(chosen.entries())
     restored = merge(db, found)
     facts.remember_snapshot(db, chosen.digest)
-    lost = len(read) - len(found)
+    lost = found.unreadable
     if not restored and not lost:
         # It was written, and the agent killed before it could be noted
         return ""

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.embeddings.none import NoEmbedder
-from agent.memory import coldstart, facts, rows
+from agent.errors import MemoryUnavailable
+from agent.memory import brain, coldstart, facts, rows
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.generations import NAME, Generations
 from agent.memory.schema import MIGRATIONS
@@ -102,6 +103,20 @@ async def test_a_database_that_went_back_in_time_gets_what_it_lacks(path: Path) 
     assert sorted((entry.key, entry.content) for entry in await everything(memory)) == sorted(
         expected
     )
+    await memory.aclose()
+
+
+async def test_memories_that_take_long_to_come_back_are_there_for_those_who_ask_later(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lose(path)
+    memory = opened(path)
+    with monkeypatch.context() as haste:
+        haste.setattr(brain, "CALL_TIMEOUT_S", 0.0)
+        with pytest.raises(MemoryUnavailable, match="longer than"):
+            await memory.count()
+    assert await memory.count() == 8
+    assert "8 memories came back" in caplog.text
     await memory.aclose()
 
 

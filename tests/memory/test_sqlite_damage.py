@@ -269,7 +269,9 @@ async def test_whatever_is_damaged_the_memories_come_back_and_the_owner_is_told(
         found = await numbers_after(3, path)
         if was_set_aside(path) or not content:
             assert found >= set(range(40)), what
-            assert "came back from MEMORY_SNAPSHOT.md" in caplog.text, what
+            # All of them may have been read from the damaged file itself
+            told = ("40 memories came back from MEMORY_SNAPSHOT.md", "memories were saved into")
+            assert any(sentence in caplog.text for sentence in told), what
             came_back += 1
         # A letter of one memory may have changed, which no database notices
         assert len(found & set(range(40))) >= 39, what
