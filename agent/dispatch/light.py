@@ -147,8 +147,11 @@ class StatusLight:
         if state is not self._state:
             self._state, self._since_s = state, now_s
         look = LOOKS[state]
-        if look is None or self._is_taken or self._board.status.state is not BoardState.READY:
-            self._shown = None
+        if look is None or self._board.status.state is not BoardState.READY:
+            # Every output has gone to its safe value, whoever had it
+            self._shown, self._is_taken = None, False
+            return RETRY_S
+        if self._is_taken:
             return RETRY_S
         passed_s = now_s - self._since_s
         colour = look.colour if look.is_lit(passed_s) else (0, 0, 0)

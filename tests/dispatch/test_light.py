@@ -134,6 +134,20 @@ async def test_a_person_who_moves_that_output_has_it_until_it_is_off_again(tmp_p
 
 
 @in_virtual_time
+async def test_a_person_who_had_that_output_has_it_no_more_after_the_board_was_away(
+    tmp_path: Path,
+) -> None:
+    async with shining(tmp_path) as at_work:
+        at_work.light.moved("led", is_at_rest=False)
+        at_work.board.unplug()
+        await asyncio.sleep(2 * RETRY_S)
+        at_work.board.plug_in()
+        at_work.board.calls.clear()
+        await asyncio.sleep(2 * RETRY_S)
+        assert at_work.board.values_told == ["on"]
+
+
+@in_virtual_time
 async def test_a_board_that_comes_back_is_lit_again(tmp_path: Path) -> None:
     async with shining(tmp_path) as at_work:
         at_work.board.unplug()
