@@ -13,7 +13,7 @@ from agent.dispatch import inbox, outbox, session
 from agent.dispatch.activity import Activity
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
-from agent.dispatch.prompt import PromptSetting, provenance_of, system_prompt
+from agent.dispatch.prompt import PromptSetting, changing_prompt, provenance_of, stable_prompt
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
 from agent.errors import MemoryUnavailable
@@ -115,8 +115,12 @@ class Conversations:
         setting = PromptSetting(
             self._agent.name, self._workspace, inbound.channel, self._has_hardware()
         )
-        prompt = system_prompt(setting, self._parts.clock.wall_s(), recalled)
-        messages = (ChatMessage.system(prompt), *earlier.messages, ChatMessage.user(inbound.text))
+        messages = (
+            ChatMessage.system(stable_prompt(setting)),
+            ChatMessage.system(changing_prompt(self._parts.clock.wall_s(), recalled)),
+            *earlier.messages,
+            ChatMessage.user(inbound.text),
+        )
         # The model reads all of this again, so all of it counts
         trust = min(inbound.provenance, earlier.provenance, provenance_of(recalled))
         context = ToolContext(inbound.conversation, inbound.sender, trust)

@@ -1,7 +1,7 @@
 """What a model is told before the conversation: a stable part first, then what changes.
 
-The stable part is the same bytes from turn to turn, so that a service can cache it; time and
-memories come after it.
+The stable part is the same bytes from turn to turn and a message of its own, so that a service
+can cache it; time and memories come after it.
 """
 
 import time
@@ -29,12 +29,8 @@ class PromptSetting:
     has_hardware: bool
 
 
-def system_prompt(
-    setting: PromptSetting,
-    wall_s: float,
-    memories: Sequence[MemoryEntry],
-) -> str:
-    """The whole system prompt."""
+def stable_prompt(setting: PromptSetting) -> str:
+    """What stays the same from turn to turn."""
     sections = [
         _identity(setting.name),
         _TASK,
@@ -42,9 +38,13 @@ def system_prompt(
         _HARDWARE if setting.has_hardware else "",
         f"## Workspace\nFiles are relative to {setting.workspace}.",
         f"## Channel\nYou talk over {setting.channel}. Answer briefly, in the person's language.",
-        f"## Date and time\n{_local_time(wall_s)}",
-        memory_context(memories),
     ]
+    return "\n\n".join(section for section in sections if section)
+
+
+def changing_prompt(wall_s: float, memories: Sequence[MemoryEntry]) -> str:
+    """What is new in every turn."""
+    sections = [f"## Date and time\n{_local_time(wall_s)}", memory_context(memories)]
     return "\n\n".join(section for section in sections if section)
 
 

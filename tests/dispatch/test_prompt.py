@@ -2,9 +2,10 @@ from agent.dispatch.prompt import (
     MAX_CONTEXT_CHARS,
     MAX_MEMORIES,
     PromptSetting,
+    changing_prompt,
     memory_context,
     provenance_of,
-    system_prompt,
+    stable_prompt,
 )
 from agent.messages import Provenance
 from tests.fakes.memory import entry
@@ -12,18 +13,17 @@ from tests.fakes.memory import entry
 SETTING = PromptSetting("Barnacle", "workspace", "terminal", has_hardware=True)
 
 
-def test_what_changes_comes_after_what_stays() -> None:
-    early = system_prompt(SETTING, 0.0, [])
-    late = system_prompt(SETTING, 1_800_000_000.0, [entry("x")])
-    stable = early.index("## Date and time")
-    assert early[:stable] == late[:stable]
+def test_what_changes_is_no_part_of_what_stays() -> None:
+    late = changing_prompt(1_800_000_000.0, [entry("x")])
+    assert "2027" in late
     assert late.endswith("- a-key: x")
+    assert "2027" not in stable_prompt(SETTING)
 
 
 def test_hardware_is_mentioned_only_where_there_is_some() -> None:
     without = PromptSetting("Barnacle", "workspace", "terminal", has_hardware=False)
-    assert "## Hardware" in system_prompt(SETTING, 0.0, [])
-    assert "## Hardware" not in system_prompt(without, 0.0, [])
+    assert "## Hardware" in stable_prompt(SETTING)
+    assert "## Hardware" not in stable_prompt(without)
 
 
 def test_no_memories_no_section() -> None:
@@ -44,4 +44,4 @@ def test_trust_is_the_lowest_of_what_is_shown() -> None:
 
 
 def test_the_prompt_is_small() -> None:
-    assert len(system_prompt(SETTING, 0.0, []).encode()) < 2048
+    assert len((stable_prompt(SETTING) + changing_prompt(0.0, [])).encode()) < 2048
