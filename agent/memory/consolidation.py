@@ -8,13 +8,14 @@ the messages are kept and no facts are drawn.
 import asyncio
 import itertools
 import logging
+import sqlite3
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from agent.clock import Clock
-from agent.errors import MemoryUnavailable, ProviderError, StorageFull
+from agent.errors import BarnacleError, ProviderError
 from agent.memory import extraction
 from agent.memory.base import CONVERSATION, FROM_CHAT, Heard, Memory, Scope
 from agent.memory.keys import key_of
@@ -81,7 +82,7 @@ class Consolidation:
             await self._clock.sleep(LOOK_S)
             try:
                 await self.catch_up()
-            except (MemoryUnavailable, StorageFull, OSError) as err:
+            except (BarnacleError, sqlite3.Error, OSError) as err:
                 _log.warning("what was said is not remembered yet: %s", err)
 
     async def catch_up(self) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from agent.clock import Clock
-from agent.errors import DocumentUnreadable, MemoryUnavailable, StorageFull
+from agent.errors import BarnacleError, DocumentUnreadable
 from agent.memory import document_files
 from agent.memory.base import PAGE_MARK, Memory, MemoryEntry, Scope
 from agent.memory.chunks import Chunk
@@ -81,7 +81,7 @@ class Documents:
         while True:
             try:
                 await self.refresh()
-            except (MemoryUnavailable, StorageFull, OSError) as err:
+            except (BarnacleError, OSError) as err:
                 _log.warning("the documents in %s are not indexed: %s", self._folder, err)
             await self._clock.sleep(LOOK_S)
 

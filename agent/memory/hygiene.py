@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from agent.clock import Clock
-from agent.errors import MemoryUnavailable, StorageFull
+from agent.errors import BarnacleError, StorageFull
 from agent.memory import archive
 from agent.memory.base import Limits, Memory, Tidied, Upkept
 from agent.storage.files import write_atomic
@@ -121,7 +121,7 @@ class Hygiene:
         now_s = self._clock.wall_s()
         try:
             report = await self._done(now_s)
-        except (MemoryUnavailable, StorageFull, OSError) as err:
+        except (BarnacleError, OSError) as err:
             _log.warning("the memory was not tidied up: %s", err)
             report = Report(at_s=now_s, trouble=str(err))
         if not report.is_sound:

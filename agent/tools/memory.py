@@ -3,6 +3,7 @@
 What is stored keeps the trust of the turn it came from; what is recalled brings it along.
 """
 
+import logging
 import time
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,8 @@ from agent.tools.memory_known import forget_source, source_of
 
 if TYPE_CHECKING:
     from agent.tools.datasheet import Library
+
+_log = logging.getLogger(__name__)
 
 # A fact, not a document: five recalled ones still fit into any prompt
 MAX_CONTENT_CHARS = 4000
@@ -154,7 +157,12 @@ class MemoryRecallTool(Tool[RecallArguments]):
         """Beside the memories and never in their place: what documents clearly say about it."""
         if self._library is None or query.strip() in {"", "*"}:
             return []
-        found = await self._library.search(query, MAX_PIECES)
+        try:
+            found = await self._library.search(query, MAX_PIECES)
+        except MemoryUnavailable as err:
+            # Memories are not held back by what is only put beside them
+            _log.warning("recalling without documents: %s", err)
+            return []
         return [piece for piece in found if (piece.score or 0.0) >= MIN_PIECE_SCORE]
 
 

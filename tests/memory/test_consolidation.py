@@ -1,11 +1,12 @@
 import json
+import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from agent.embeddings.none import NoEmbedder
-from agent.errors import MemoryUnavailable, StorageFull
+from agent.errors import MemoryUnavailable, NetworkError, StorageFull
 from agent.memory.base import CONVERSATION, CORE, Heard, Scope
 from agent.memory.consolidation import LOOK_S, MAX_ATTEMPTS, Consolidation
 from agent.memory.sqlite import SqliteMemory
@@ -206,7 +207,13 @@ async def test_it_looks_from_time_to_time_and_outlives_a_full_disk(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = home.open(None)
-    troubles = [MemoryUnavailable("gone"), StorageFull("full"), KeyboardInterrupt()]
+    troubles = [
+        MemoryUnavailable("gone"),
+        StorageFull("full"),
+        NetworkError("away"),
+        sqlite3.DatabaseError("damaged"),
+        KeyboardInterrupt(),
+    ]
 
     async def catch_up() -> int:
         raise troubles.pop(0)
@@ -214,4 +221,4 @@ async def test_it_looks_from_time_to_time_and_outlives_a_full_disk(
     monkeypatch.setattr(kept, "catch_up", catch_up)
     with pytest.raises(KeyboardInterrupt):
         await kept.run()
-    assert home.clock.slept_s == [LOOK_S] * 3
+    assert home.clock.slept_s == [LOOK_S] * 5

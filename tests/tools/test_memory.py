@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent.embeddings.none import NoEmbedder
-from agent.errors import BadArguments
+from agent.errors import BadArguments, MemoryUnavailable
 from agent.memory.base import DAILY, MemoryEntry, Scope
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Effect, Provenance, ToolResult
@@ -204,4 +204,19 @@ async def test_documents_stand_beside_memories_and_take_no_place_of_theirs(
     assert recalled.provenance is Provenance.TOOL
     newest = json.loads((await use(tool, OWNER, query="*")).text)
     assert "documents" not in newest
+    await memory.aclose()
+
+
+class LostLibrary:
+    """Its index is gone."""
+
+    async def search(self, query: str, limit: int) -> list[MemoryEntry]:
+        raise MemoryUnavailable("the index is gone")
+
+
+async def test_lost_documents_hold_no_memory_back(memory: SqliteMemory) -> None:
+    await use(MemoryStoreTool(memory), OWNER, content="the pump has two valves")
+    recalled = await use(MemoryRecallTool(memory, LostLibrary()), OWNER, query="pump valves")
+    assert recalled.success
+    assert len(json.loads(recalled.text)["memories"]) == 1
     await memory.aclose()
