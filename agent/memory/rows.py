@@ -52,7 +52,14 @@ class Forgotten:
 
 
 def put(db: sqlite3.Connection, draft: Draft, now_s: float) -> MemoryEntry:
-    """Insert or replace by owner and key; the row of a replaced memory keeps its id."""
+    """Insert or replace by owner and key; the row of a replaced memory keeps its id.
+
+    What somebody more trusted said stays: as it is where the same was said again, else hidden.
+    """
+    before = held(db, draft.scope.owner, draft.key)
+    is_below = before is not None and draft.provenance < before.provenance
+    if before is not None and is_below and key_of(before.content) == key_of(draft.content):
+        return before
     new = MemoryEntry(
         0, draft.key, draft.content, draft.category, draft.provenance, draft.scope, now_s, now_s
     )
@@ -70,6 +77,9 @@ def put(db: sqlite3.Connection, draft: Draft, now_s: float) -> MemoryEntry:
         " superseded_by = NULL RETURNING id",
         row_of(replace(new, source=draft.source)),
     ).fetchone()
+    if before is not None and is_below:
+        hidden_key = f"{draft.key} (until {now_s:.0f})"
+        restore(db, replace(before, memory_id=0, key=hidden_key, superseded_by=memory_id))
     return _reindexed(db, memory_id)
 
 

@@ -93,6 +93,22 @@ def test_what_another_said_under_a_pinned_key_is_not_pinned(db: sqlite3.Connecti
     assert not put(db, "home", "the page says so", WEB).pinned
 
 
+def test_what_a_page_says_again_takes_nothing_of_a_persons_trust(db: sqlite3.Connection) -> None:
+    said = put(db, "", "The cat is called Lin")
+    assert put(db, "", "the cat is called Lin.", WEB, at_s=9.0) == said
+    assert [entry.provenance for entry in rows.page(db, 0)] == [OWNER]
+
+
+def test_what_a_page_puts_in_a_persons_place_can_be_undone(db: sqlite3.Connection) -> None:
+    said = put(db, "allergy", "I am allergic to penicillin")
+    page = put(db, "allergy", "no allergies at all", WEB, at_s=9.0)
+    assert (page.memory_id, page.provenance) == (said.memory_id, WEB)
+    assert shown(db) == {"allergy"}
+    assert rows.forget(db, "allergy", MEI) is not None
+    [left] = rows.page(db, 0)
+    assert (left.content, left.provenance, left.superseded_by) == (said.content, OWNER, None)
+
+
 def test_duplicates_are_hidden_behind_the_most_trusted(db: sqlite3.Connection) -> None:
     put(db, "page", "The cat is called Lin", WEB, at_s=1.0)
     best = put(db, "said", "the cat is called Lin.", at_s=5.0)
