@@ -53,13 +53,14 @@ class Reading:
 
     Args:
         vector: of the whole text, of length 1.
-        tokens: a vector for each token of the text, of shape (tokens, dimensions).
-        spans: where in the text each of these tokens is.
+        tokens: a vector for each token that the model knows, of shape (tokens, dimensions).
+        spans: where in the text each of these tokens is, what is between them is not understood;
+            None where the model tells no tokens.
     """
 
     vector: "NDArray[np.float32]"
     tokens: "NDArray[np.float32]"
-    spans: Sequence[tuple[int, int]] = ()
+    spans: Sequence[tuple[int, int]] | None = None
 
 
 @runtime_checkable

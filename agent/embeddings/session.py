@@ -49,6 +49,8 @@ class ModelSession:
         except Exception as err:
             # Both libraries raise bare Exceptions of their own
             raise folder.damaged(str(err)) from err
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        self._unknown = None if not unknown else self._tokenizer.token_to_id(unknown)
         self._inputs = _inputs(self._runtime, folder)
         self._head: SentenceHead | PoolingHead = head_of(
             self._runtime.get_outputs(), self._recipe.pooling, folder.path
@@ -83,7 +85,12 @@ class ModelSession:
         ids = [*own.ids[:lead], *before, *own.ids[lead:]] or list(_NO_TOKENS)
         [states] = self._states(output, [ids])
         kept = [place for place, (start, end) in enumerate(own.offsets) if end > start]
-        kept = [place for place in kept if own.offsets[place][0] >= len(prefix)]
+        # A sign for "some word that the model does not know" is close to every other such sign
+        kept = [
+            place
+            for place in kept
+            if own.offsets[place][0] >= len(prefix) and own.ids[place] != self._unknown
+        ]
         tokens = states[[place + len(before) for place in kept]]
         # Without anything before it, as every other sentence: the signs of start and end count
         mean = (tokens if before and kept else states).mean(axis=0)

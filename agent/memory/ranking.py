@@ -30,6 +30,7 @@ CANDIDATES = 50
 WORDS_WEIGHT = 0.2
 MEANING_WEIGHT = 0.1
 CLOSENESS_WEIGHT = 0.8
+_ALL_EVIDENCE = WORDS_WEIGHT + MEANING_WEIGHT + CLOSENESS_WEIGHT
 # The two before and the two after it, summed
 AROUND_WEIGHT = 0.04
 # The best three of its conversation
@@ -107,10 +108,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Of both first measures, over all memories that were asked."""
+    """Of both first measures, over all memories that were asked.
+
+    Args:
+        understood: which part of the question the model has words for; a model that is nearly blind
+            in a language is hardly listened to.
+    """
 
     words: Scale
     meaning: Scale
+    understood: float = 1.0
 
     def standing(self, candidate: Candidate) -> float:
         return self.of(candidate.strength, candidate.coverage, candidate.cosine)
@@ -118,7 +125,7 @@ class Scales:
     def of(self, strength: float, coverage: float | None, cosine: float | None) -> float:
         """How far it stands out by its words and its vector together, as far as they are known."""
         by_words = None if coverage is None else self.words.z(strength)
-        return 2 * _mean([(by_words, 1.0), (self.meaning.z(cosine), 1.0)])
+        return 2 * _mean([(by_words, 1.0), (self.meaning.z(cosine), self.understood)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +219,8 @@ def rank(
 
     ordered = sorted(candidates, key=lambda one: (standing(one), one.entry.memory_id), reverse=True)
     # What stands before a memory is at least as relevant as it
-    scores = list(accumulate(map(relevance, reversed(ordered)), max))[::-1]
+    relevances = (relevance(one, scales.understood) for one in reversed(ordered))
+    scores = list(accumulate(relevances, max))[::-1]
     return [Ranked(one.entry, score) for one, score in zip(ordered, scores, strict=True)]
 
 
@@ -221,13 +229,13 @@ def evidence(candidate: Candidate, scales: Scales, closeness: Scale) -> float:
     by_words = None if candidate.coverage is None else scales.words.z(candidate.strength)
     weighed = [
         (by_words, WORDS_WEIGHT),
-        (scales.meaning.z(candidate.cosine), MEANING_WEIGHT),
-        (closeness.z(candidate.closeness), CLOSENESS_WEIGHT),
+        (scales.meaning.z(candidate.cosine), MEANING_WEIGHT * scales.understood),
+        (closeness.z(candidate.closeness), CLOSENESS_WEIGHT * scales.understood),
     ]
-    return _mean(weighed) * sum(weight for _, weight in weighed)
+    return _mean(weighed) * _ALL_EVIDENCE
 
 
-def relevance(candidate: Candidate) -> float:
+def relevance(candidate: Candidate, understood: float = 1.0) -> float:
     """How well a memory fits, on a scale that is the same for every question.
 
     The mean of the cosine and of the root of the coverage: of the asked words a good answer has a
@@ -235,7 +243,7 @@ def relevance(candidate: Candidate) -> float:
     """
     covered = None if candidate.coverage is None else math.sqrt(candidate.coverage)
     near = None if candidate.cosine is None else min(1.0, max(0.0, candidate.cosine))
-    return _mean([(covered, 1.0), (near, 1.0)])
+    return _mean([(covered, 1.0), (near, understood)])
 
 
 def _conversation(entry: MemoryEntry) -> tuple[str, str] | None:

@@ -69,7 +69,8 @@ class _Search:
         self._similar = question.similar
         self._asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
         self._hits = self._searched()
-        self.scales = Scales(self._hits.scale, self._meaning_scale())
+        understood = _understood(question)
+        self.scales = Scales(self._hits.scale, self._meaning_scale(), understood)
 
     def best(self) -> list[Turn]:
         """Those that stand out most by words and vector together."""
@@ -126,7 +127,7 @@ class _Search:
         self, memory_ids: Collection[int], weights: Mapping[str, float]
     ) -> dict[int, float]:
         reading = self._question.reading
-        if reading is None or not len(reading.tokens):
+        if reading is None or not reading.spans:
             return {}
         from agent.memory import closeness  # noqa: PLC0415 - numpy, which a reading has loaded
 
@@ -141,6 +142,16 @@ class _Search:
             return Scale(0.0, 0.0)
         count = len(similar.memory_ids)
         return Scale.of_spread(count, similar.mean, similar.deviation, USUAL_COSINES)
+
+
+def _understood(question: Question) -> float:
+    """Which part of the question's words the model knows; all where it does not tell."""
+    reading = question.reading
+    letters = {place for match in _WORD.finditer(question.text) for place in range(*match.span())}
+    if reading is None or reading.spans is None or not letters:
+        return 1.0
+    known = {place for span in reading.spans for place in range(*span)}
+    return len(letters & known) / len(letters)
 
 
 def _token_weights(

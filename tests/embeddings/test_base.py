@@ -19,8 +19,8 @@ async def test_its_tokens_are_those_of_the_text_and_say_where_they_are(model_dir
     embedder = OnnxEmbedder(model_dir)
     text = "yes, in Osaka"
     [reading] = await readings(embedder, [Passage(text, before="where does your sister live?")])
-    assert [text[start:end].lower() for start, end in reading.spans][:2] == ["yes", ","]
-    assert len(reading.tokens) == len(reading.spans)
+    assert [text[start:end].lower() for start, end in reading.spans or ()][:2] == ["yes", ","]
+    assert len(reading.tokens) == len(reading.spans or ())
     await embedder.aclose()
 
 
@@ -54,4 +54,14 @@ async def test_a_text_of_nothing_has_a_vector_and_no_tokens(model_dir: Path) -> 
 async def test_a_model_that_tells_no_words_gives_the_vector_alone() -> None:
     [reading] = await readings(LetterEmbedder(), [Passage("some text", before="ignored")])
     assert reading.tokens.shape == (0, 256)
-    assert reading.spans == ()
+    assert reading.spans is None
+
+
+async def test_words_that_the_model_does_not_know_are_left_out(model_dir: Path) -> None:
+    embedder = OnnxEmbedder(model_dir)
+    text = "hello 妹妹住在哪里"
+    [reading] = await readings(embedder, [Passage(text)], asked=True)
+    known = "".join(text[start:end] for start, end in reading.spans or ())
+    assert "hello" in known
+    assert "妹" not in known
+    await embedder.aclose()

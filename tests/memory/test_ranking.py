@@ -59,6 +59,15 @@ def test_without_words_the_meaning_decides() -> None:
     assert [one.score for one in ranked([far, near])] == pytest.approx([0.9, 0.3])
 
 
+def test_a_model_that_does_not_know_the_words_is_not_listened_to() -> None:
+    by_words = Candidate(said(1), 5.0, 1.0, 0.2, 0.2)
+    by_meaning = Candidate(said(2), 0.0, 0.0, 0.9, 0.9)
+    blind = Scales(SCALES.words, SCALES.meaning, understood=0.0)
+    found = rank([by_words, by_meaning], blind, cues_of("which one"), ALONE)
+    assert ids(found) == [1, 2]
+    assert [one.score for one in found] == [1.0, 0.0]
+
+
 def test_among_equals_the_newest_is_first() -> None:
     same = [Candidate(said(number), 2.0, 0.5) for number in (1, 3, 2)]
     assert ids(ranked(same)) == [3, 2, 1]
