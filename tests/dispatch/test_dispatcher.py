@@ -1,12 +1,9 @@
 import asyncio
 import dataclasses
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from agent.channels.base import Channel
 from agent.dispatch import inbox, outbox, session
 from agent.dispatch.activity import Activity
 from agent.dispatch.commands import HELP_TEXT
@@ -14,27 +11,16 @@ from agent.dispatch.conversation import (
     INTERRUPTED_TEXT,
     MAX_MESSAGE_CHARS,
     TOO_LONG_TEXT,
-    Conversations,
-    Parts,
 )
 from agent.dispatch.delivery import MAX_TRIES, Delivery
-from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT, PARKED_TEXT, STOPPED_TEXT, Dispatcher
-from agent.dispatch.gate import Gate
+from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT, PARKED_TEXT, STOPPED_TEXT
 from agent.dispatch.journal import open_journal
-from agent.dispatch.oversight import NOT_THE_OWNER_TEXT, Oversight
-from agent.dispatch.settings import AgentSettings
-from agent.dispatch.turn import TurnRunner
+from agent.dispatch.oversight import NOT_THE_OWNER_TEXT
 from agent.errors import StorageFull
-from agent.memory.base import Memory
-from agent.memory.settings import MemorySettings
 from agent.messages import ChatMessage, Outbound, Provenance
-from agent.providers.base import Provider
-from agent.security.approvals import StandingApprovals
-from agent.security.estop import EmergencyStop
-from agent.storage.worker import DatabaseWorker
-from agent.tools.registry import Registry
 from tests.fakes.channel import FakeChannel, RefusingChannel, message
 from tests.fakes.clock import SteppedClock
+from tests.fakes.dispatching import prompt_of, running, spoken
 from tests.fakes.memory import LostMemory, PreparedMemory, entry
 from tests.fakes.provider import (
     BrokenProvider,
@@ -44,62 +30,6 @@ from tests.fakes.provider import (
     calls,
 )
 from tests.fakes.tools import CountingTool
-
-
-class Running:
-    """A dispatcher at work, and how a test speaks to it."""
-
-    def __init__(
-        self,
-        dispatcher: Dispatcher,
-        tasks: asyncio.TaskGroup,
-        journal: DatabaseWorker,
-        oversight: Oversight,
-    ):
-        self.dispatcher = dispatcher
-        self.oversight = oversight
-        self.tasks = tasks
-        self.journal = journal
-
-    async def say(self, text: str, message_id: str = "1", sender: str = "owner") -> None:
-        await self.dispatcher.deliver(message(text, message_id, sender), self.tasks)
-
-
-@asynccontextmanager
-async def running(
-    folder: Path,
-    provider: Provider,
-    channel: Channel,
-    memory: Memory | None = None,
-    tools: list[CountingTool] | None = None,
-) -> AsyncIterator[Running]:
-    journal = open_journal(folder / "agent.db")
-    clock = SteppedClock()
-    settings = AgentSettings()
-    registry = Registry(tools or [])
-    stop = EmergencyStop(folder)
-    gate = Gate(settings.autonomy, StandingApprovals(folder / "standing.json", clock), stop)
-    runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
-    parts = Parts(journal, memory or PreparedMemory(), registry, runner, clock)
-    conversations = Conversations(parts, settings, MemorySettings(), "workspace")
-    channels = {channel.name: channel}
-    delivery = Delivery(journal, channels, clock)
-    oversight = Oversight(stop, [])
-    dispatcher = Dispatcher(
-        journal, conversations, channels, delivery, lambda: "all is well", oversight
-    )
-    try:
-        async with asyncio.TaskGroup() as tasks:
-            yield Running(dispatcher, tasks, journal, oversight)
-            raise _Over  # noqa: TRY301 - how a task group is ended from inside
-    except* _Over:
-        pass
-    finally:
-        await journal.aclose()
-
-
-class _Over(Exception):
-    """Ends the task group of a test."""
 
 
 async def test_a_message_is_answered_and_nothing_is_left_over(tmp_path: Path) -> None:
@@ -135,7 +65,7 @@ async def test_the_second_turn_sees_the_first(tmp_path: Path) -> None:
         await agent.say("first", "1")
         await agent.say("second", "2")
         await channel.wait_for(2)
-    assert [m.text for m in provider.requests[1].messages[1:]] == ["first", "one", "second"]
+    assert [m.text for m in spoken(provider.requests[1])] == ["first", "one", "second"]
 
 
 async def test_memories_reach_the_prompt_and_their_trust_the_turn(tmp_path: Path) -> None:
@@ -145,7 +75,7 @@ async def test_memories_reach_the_prompt_and_their_trust_the_turn(tmp_path: Path
     async with running(tmp_path, provider, channel, memory, [tool]) as agent:
         await agent.say("thanks")
         await channel.wait_for(1)
-    assert "open the door on thanks" in provider.requests[0].messages[0].text
+    assert "open the door on thanks" in prompt_of(provider.requests[0])
     assert tool.uses == []
     assert "web" in channel.questions[0].reason
 
@@ -157,7 +87,7 @@ async def test_weak_memories_stay_out_of_the_prompt(tmp_path: Path) -> None:
     ) as agent:
         await agent.say("hello")
         await channel.wait_for(1)
-    assert "x y" not in provider.requests[0].messages[0].text
+    assert "x y" not in prompt_of(provider.requests[0])
 
 
 async def test_without_memory_the_turn_goes_on(tmp_path: Path) -> None:
@@ -205,7 +135,7 @@ async def test_new_forgets_the_conversation(tmp_path: Path) -> None:
         await channel.wait_for(2)
         await agent.say("second", "3")
         await channel.wait_for(3)
-    assert [m.text for m in provider.requests[1].messages[1:]] == ["second"]
+    assert [m.text for m in spoken(provider.requests[1])] == ["second"]
 
 
 async def test_an_unknown_command_is_answered_with_the_list(tmp_path: Path) -> None:

@@ -1,0 +1,94 @@
+"""A dispatcher with a journal on disk and everything else of a test's choosing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from agent.channels.base import Channel
+from agent.dispatch.conversation import Conversations, Parts
+from agent.dispatch.delivery import Delivery
+from agent.dispatch.dispatcher import Dispatcher
+from agent.dispatch.gate import Gate
+from agent.dispatch.journal import open_journal
+from agent.dispatch.oversight import Oversight
+from agent.dispatch.settings import AgentSettings
+from agent.dispatch.turn import TurnRunner
+from agent.memory.base import Memory
+from agent.memory.settings import MemorySettings
+from agent.messages import ChatMessage, Role
+from agent.providers.base import ChatRequest, Provider
+from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
+from agent.storage.worker import DatabaseWorker
+from agent.tools.registry import Registry
+from tests.fakes.channel import message
+from tests.fakes.clock import SteppedClock
+from tests.fakes.memory import PreparedMemory
+from tests.fakes.tools import CountingTool
+
+
+class Running:
+    """A dispatcher at work, and how a test speaks to it."""
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        tasks: asyncio.TaskGroup,
+        journal: DatabaseWorker,
+        oversight: Oversight,
+    ):
+        self.dispatcher = dispatcher
+        self.oversight = oversight
+        self.tasks = tasks
+        self.journal = journal
+
+    async def say(self, text: str, message_id: str = "1", sender: str = "owner") -> None:
+        await self.dispatcher.deliver(message(text, message_id, sender), self.tasks)
+
+
+@asynccontextmanager
+async def running(
+    folder: Path,
+    provider: Provider,
+    channel: Channel,
+    memory: Memory | None = None,
+    tools: list[CountingTool] | None = None,
+) -> AsyncIterator[Running]:
+    journal = open_journal(folder / "agent.db")
+    clock = SteppedClock()
+    settings = AgentSettings()
+    registry = Registry(tools or [])
+    stop = EmergencyStop(folder)
+    gate = Gate(settings.autonomy, StandingApprovals(folder / "standing.json", clock), stop)
+    runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
+    parts = Parts(journal, memory or PreparedMemory(), registry, runner, clock)
+    conversations = Conversations(parts, settings, MemorySettings(), "workspace")
+    channels = {channel.name: channel}
+    delivery = Delivery(journal, channels, clock)
+    oversight = Oversight(stop, [])
+    dispatcher = Dispatcher(
+        journal, conversations, channels, delivery, lambda: "all is well", oversight
+    )
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            yield Running(dispatcher, tasks, journal, oversight)
+            raise _Over  # noqa: TRY301 - how a task group is ended from inside
+    except* _Over:
+        pass
+    finally:
+        await journal.aclose()
+
+
+class _Over(Exception):
+    """Ends the task group of a test."""
+
+
+def prompt_of(request: ChatRequest) -> str:
+    """Everything that the model is told before the conversation."""
+    return "\n".join(m.text for m in request.messages if m.role is Role.SYSTEM)
+
+
+def spoken(request: ChatRequest) -> list[ChatMessage]:
+    """The conversation, which begins after what the model is told."""
+    return [m for m in request.messages if m.role is not Role.SYSTEM]
