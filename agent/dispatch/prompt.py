@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.memory.base import MemoryEntry
+from agent.memory.recalled import HEADING
 from agent.messages import Provenance
 
 # Limits of what memory may add: enough for a handful of facts, small beside any window
@@ -16,7 +17,7 @@ MAX_MEMORIES = 4
 MAX_MEMORY_CHARS = 800
 MAX_CONTEXT_CHARS = 4000
 
-MEMORY_HEADING = "[Memory context]"
+MEMORY_HEADING = HEADING
 
 
 @dataclass(frozen=True, slots=True)

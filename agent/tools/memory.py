@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
 from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope
+from agent.memory.recalled import without_recalled
 from agent.messages import Effect, ToolResult
 from agent.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -107,10 +108,13 @@ class MemoryStoreTool(Tool[StoreArguments]):
         self._memory = memory
 
     async def execute(self, arguments: StoreArguments, context: ToolContext) -> ToolResult:
+        content = without_recalled(arguments.content)
+        if not content:
+            return ToolResult(success=False, text="that is remembered already")
         try:
             entry = await self._memory.store(
                 arguments.key,
-                arguments.content,
+                content,
                 category=arguments.category,
                 scope=Scope(context.person, context.conversation),
                 provenance=context.provenance,

@@ -220,3 +220,15 @@ async def test_lost_documents_hold_no_memory_back(memory: SqliteMemory) -> None:
     assert recalled.success
     assert len(json.loads(recalled.text)["memories"]) == 1
     await memory.aclose()
+
+
+async def test_what_the_model_was_shown_is_not_stored_back(tmp_path: Path) -> None:
+    memory = SqliteMemory(tmp_path / "brain.db", NoEmbedder(), SteppedClock())
+    store = MemoryStoreTool(memory)
+    context = ToolContext("terminal_owner", "owner", Provenance.OWNER)
+    shown = "[Memory context]\n- tea: green"
+    for content in (shown, f"The boiler leaks.\n{shown}"):
+        await store.execute(store.parse(json.dumps({"content": content})), context)
+    kept = [entry.content for entry in await memory.list(Scope("owner"))]
+    await memory.aclose()
+    assert kept == ["The boiler leaks."]
