@@ -1,0 +1,1 @@
+"""OpenAI Responses, the newer of its two wire formats."""

@@ -1,0 +1,108 @@
+"""A request in the form of OpenAI Responses: a flat list of what was said, called and answered.
+
+Nothing is kept at the service; what the model thought before a call comes back encrypted and is
+sent again with the result.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent.messages import ChatMessage, Role, ToolSpec
+from agent.providers import edge
+from agent.providers.base import ChatRequest
+from agent.providers.wire import Sampling
+from agent.tools.cleaning import FULL, cleaned
+
+Json = dict[str, object]
+
+_THOUGHTS = "reasoning.encrypted_content"
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """The parameters that models differ in."""
+
+    takes_temperature: bool = True
+    # Models that do not think have nothing to send
+    sends_thoughts: bool = True
+
+    def after_refusal(self, complaint: str) -> "Manner | None":
+        """The manner to try next; None if `complaint` names nothing that could be changed."""
+        if "temperature" in complaint and self.takes_temperature:
+            return dataclasses.replace(self, takes_temperature=False)
+        names_thoughts = "encrypted_content" in complaint or "include" in complaint
+        if names_thoughts and self.sends_thoughts:
+            return dataclasses.replace(self, sends_thoughts=False)
+        return None
+
+
+def encode(request: ChatRequest, sampling: Sampling, manner: Manner, wire: str) -> bytes:
+    """The body; the same request gives the same bytes, so that its start can be cached."""
+    body: Json = {"model": sampling.model}
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in sorted(request.tools, key=lambda spec: spec.name)]
+    system = [message.text for message in request.messages if message.role is Role.SYSTEM]
+    if system:
+        body["instructions"] = "\n\n".join(system)
+    asked = (wire, sampling.model)
+    body["input"] = [item for message in request.messages for item in _items(message, asked)]
+    body["max_output_tokens"] = sampling.max_tokens
+    if manner.takes_temperature:
+        body["temperature"] = sampling.temperature
+    if manner.sends_thoughts:
+        body["include"] = [_THOUGHTS]
+    body |= {"store": False, "stream": True}
+    return edge.encode(body)
+
+
+def _tool(spec: ToolSpec) -> Json:
+    return {
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": cleaned(spec.parameters, FULL),
+        # Its strict form makes every argument required; absent means something to our tools
+        "strict": False,
+    }
+
+
+def _items(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
+    match message.role:
+        case Role.USER:
+            yield {"role": "user", "content": list(_parts(message))}
+        case Role.ASSISTANT:
+            yield from _said(message, asked)
+        case Role.TOOL:
+            yield {
+                "type": "function_call_output",
+                "call_id": message.call_id,
+                "output": message.text,
+            }
+
+
+def _parts(message: ChatMessage) -> Iterator[Json]:
+    if message.text or not message.images:
+        yield {"type": "input_text", "text": message.text}
+    for image in message.images:
+        url = f"data:{image.media_type};base64,{image.data_base64}"
+        yield {"type": "input_image", "image_url": url}
+
+
+def _said(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
+    echo = message.echo
+    if echo is not None and (echo.wire, echo.model) == asked:
+        items = edge.parse(echo.content_json)
+        if isinstance(items, list):
+            yield from items
+            return
+    if message.text:
+        words = {"type": "output_text", "text": message.text}
+        yield {"role": "assistant", "content": [words]}
+    for call in message.tool_calls:
+        yield {
+            "type": "function_call",
+            "call_id": call.call_id,
+            "name": call.name,
+            "arguments": edge.encode(edge.object_in(call.arguments_json)).decode(),
+        }
