@@ -8,8 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.memory.base import MemoryEntry
-from agent.memory.recalled import HEADING
+from agent.memory.base import RECALLED_HEADING, MemoryEntry
 from agent.messages import Provenance
 
 # Limits of what memory may add: enough for a handful of facts, small beside any window
@@ -17,7 +16,7 @@ MAX_MEMORIES = 4
 MAX_MEMORY_CHARS = 800
 MAX_CONTEXT_CHARS = 4000
 
-MEMORY_HEADING = HEADING
+MEMORY_HEADING = RECALLED_HEADING
 
 
 @dataclass(frozen=True, slots=True)

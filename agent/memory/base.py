@@ -4,6 +4,7 @@ A memory has one owner (a person, a group, a device or everybody) and keeps the 
 the source of what it says for ever. `Memory` is what every backend does, `Curated` what some can.
 """
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -27,8 +28,26 @@ FROM_CHAT = "chat"
 # Between the file and the page in the source of a document's piece
 PAGE_MARK = "#page="
 
+# Above the memories that a prompt shows
+RECALLED_HEADING = "[Memory context]"
+# The heading, and the items that follow it with what is indented under them
+_RECALLED = re.compile(
+    re.escape(RECALLED_HEADING) + r"[^\n]*(\n[ \t]*([-*][^\n]*|[ \t]+[^\n]*)?(?=\n|\Z))*",
+    re.IGNORECASE,
+)
+
 EVERYBODYS = ""
 DEFAULT_IMPORTANCE = 0.5
+
+
+def without_recalled(text: str) -> str:
+    """The text without what it repeats of a prompt's memories; empty where nothing else is left.
+
+    What a model was shown is never stored back: it would come back as new.
+    """
+    if RECALLED_HEADING.casefold() not in text.casefold():
+        return text
+    return _RECALLED.sub("", text).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
-from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope
-from agent.memory.recalled import without_recalled
+from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope, without_recalled
 from agent.messages import Effect, ToolResult
 from agent.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
