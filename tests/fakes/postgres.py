@@ -1,8 +1,10 @@
 """Real PostgreSQL servers in folders of their own, reached by a socket there."""
 
+import ctypes
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -16,6 +18,8 @@ PGVECTOR = "pgvector"
 PASSWORD = "a-secret-of-the-barn"
 # It starts in a fraction of a second; a busy machine takes longer
 _START_S = 15.0
+# Of <sys/prctl.h>
+_PR_SET_PDEATHSIG = 1
 
 
 def programs(kind: str) -> Path | None:
@@ -78,6 +82,7 @@ class PostgresServer:
                  "-c", "listen_addresses=", "-c", "fsync=off", "-c", "shared_buffers=8MB",
                  "-c", "max_connections=30"],
                 stdout=log, stderr=log, **_as_somebody(),
+                preexec_fn=_end_with_parent,  # noqa: PLW1509  # it takes no lock
             )  # fmt: skip
         ready = [self._bin / "pg_isready", "-q", "-h", self.folder]
         ends_at = time.monotonic() + _START_S
@@ -120,6 +125,11 @@ class PostgresServer:
             check=True, capture_output=True, cwd=self.folder,
             env={**os.environ, "PGPASSWORD": PASSWORD, "LC_ALL": "C.UTF-8"}, **_as_somebody(),
         )  # fmt: skip
+
+
+def _end_with_parent() -> None:
+    """A test run that is killed leaves no server behind."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 
 def _unprivileged() -> str | None:
