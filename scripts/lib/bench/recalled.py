@@ -14,6 +14,7 @@ from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.memory.base import CONVERSATION, Scope
 from agent.memory.sqlite import SqliteMemory
+from agent.messages import Provenance
 from scripts.lib.bench.datasets import Dataset, Document
 from scripts.lib.bench.reference import ReferenceStore
 
@@ -101,7 +102,13 @@ async def _stored(memory: SqliteMemory, store: Dataset, clock: _StoryClock) -> d
         scope = Scope("owner", session=document.session)
         # A key that says nothing of the text, so that equal texts stay two memories
         key = f"{number:x}"
-        await memory.store(key, document.text, category=CONVERSATION, scope=scope)
+        await memory.store(
+            key,
+            document.text,
+            category=CONVERSATION,
+            scope=scope,
+            provenance=Provenance.OWNER,
+        )
         keys[key] = document.document_id
         if time.monotonic() - said_s > _SAY_EVERY_S:
             said_s = time.monotonic()
