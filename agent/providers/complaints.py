@@ -18,11 +18,14 @@ _QUOTA_WORDS = re.compile(
 )
 # A service that says when to come back is not out of quota for good
 _COMES_BACK = re.compile(r"retrydelay|(retry|try again) in", re.IGNORECASE)
+# Google says so with 400
+_KEY_CODES = frozenset({"API_KEY_INVALID"})
 _OVERFLOW_CODES = frozenset({"context_length_exceeded", "request_too_large"})
 # One alternative for each family of services; some say it with 400, some with 413, some with 500
 _OVERFLOW_WORDS = re.compile(
-    r"prompt is too long|exceeds? (the )?context (window|limit)|context window exceeds"
-    r"|exceeds the available context|greater than the context length|context length exceeded"
+    r"prompt is too long|exceeds? (the )?context (window|limit|length)|context window exceeds"
+    r"|(greater|longer) than the context length|exceeds the available context"
+    r"|context length exceeded"
     r"|maximum context length|exceed context limit|context window has overflowed"
     r"|input token count.{0,40}exceeds the maximum|input is too long"
     r"|maximum prompt length is|reduce the length of the messages|exceeded max context length"
@@ -37,7 +40,7 @@ _NOT_OVERFLOW = re.compile(
 _NO_TOOLS_WORDS = re.compile(
     r"(unknown|unsupported|unrecognized|unexpected)[^.]{0,40}[`'\" ]tools?\b"
     r"|(does not|doesn't|not) support(ed)?[^.]{0,30}\b(tools?|function)\b"
-    r"|\b(tools?|tool use|function.calling)\b[^.]{0,40}(is|are) not (supported|available)"
+    r"|\b(tools?|tool use|function.calling)\b[^.]{0,40}(is|are) not (supported|available|enabled)"
     r"|no endpoints found that support tool use|tool_choice|tool call validation failed"
     r"|was not in request",
     re.IGNORECASE,
@@ -51,6 +54,8 @@ class Complaint:
     message: str = ""
     codes: tuple[str, ...] = ()
     param: str = ""
+    # Seconds that the service asks to be left alone, as in a Retry-After header
+    wait: str = ""
 
     @property
     def is_about_length(self) -> bool:
@@ -62,6 +67,10 @@ class Complaint:
     @property
     def is_about_tools(self) -> bool:
         return self.param == "tools" or _NO_TOOLS_WORDS.search(self.message) is not None
+
+    @property
+    def names_bad_key(self) -> bool:
+        return not _KEY_CODES.isdisjoint(self.codes)
 
     @property
     def names_no_quota(self) -> bool:
@@ -94,4 +103,16 @@ def shaped(body: object) -> Complaint:
     if inner is not None:
         return Complaint(str(inner))
     codes = tuple(str(body[key]) for key in ("code", "type", "status") if body.get(key))
-    return Complaint(str(body.get("message") or ""), codes, str(body.get("param") or ""))
+    reasons, wait = _details(body.get("details"))
+    return Complaint(
+        str(body.get("message") or ""), (*codes, *reasons), str(body.get("param") or ""), wait
+    )
+
+
+def _details(details: object) -> tuple[tuple[str, ...], str]:
+    """Reasons, and seconds to wait, where Google puts them."""
+    parts = details if isinstance(details, list) else []
+    found = [part for part in parts if isinstance(part, dict)]
+    reasons = tuple(str(part["reason"]) for part in found if part.get("reason"))
+    waits = (str(part["retryDelay"]) for part in found if part.get("retryDelay"))
+    return reasons, next(waits, "").removesuffix("s")

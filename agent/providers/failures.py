@@ -82,10 +82,7 @@ class Refusal:
 
 def explain(service: Service, refusal: Refusal) -> ProviderError:
     """The error to raise for it."""
-    error = _explained(service, refusal, complaints.read(refusal.body))
-    if isinstance(error, TransientProviderError):
-        error.retry_after_s = retry_after_s(refusal.retry_after)
-    return error
+    return _explained(service, refusal, complaints.read(refusal.body))
 
 
 def explain_event(service: Service, told: object) -> ProviderError:
@@ -131,6 +128,13 @@ def _seconds_until(date: str, now_s: float) -> float:
 
 
 def _explained(service: Service, refusal: Refusal, complaint: Complaint) -> ProviderError:
+    error = _named(service, refusal, complaint)
+    if isinstance(error, TransientProviderError):
+        error.retry_after_s = retry_after_s(refusal.retry_after or complaint.wait)
+    return error
+
+
+def _named(service: Service, refusal: Refusal, complaint: Complaint) -> ProviderError:
     said = _said(service, refusal.status, complaint)
     if _is_out_of_quota(refusal, complaint):
         return QuotaExhausted(f"the account at {service.host} has no quota left{said}")
@@ -152,7 +156,7 @@ def _is_out_of_quota(refusal: Refusal, complaint: Complaint) -> bool:
 
 
 def _by_status(service: Service, status: int, complaint: Complaint, said: str) -> ProviderError:
-    if status in _BAD_KEY:
+    if status in _BAD_KEY or complaint.names_bad_key:
         return KeyRefused(_key_refused(service, said))
     if status == _NOT_FOUND:
         return ProviderRefused(_not_found(service, said, complaint.message))

@@ -34,6 +34,8 @@ class ProviderSettings(Section, frozen=True, kw_only=True):
     temperature: Annotated[float, Meta(ge=0, le=2)] = DEFAULT_TEMPERATURE
     # Longest answer to one request
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = DEFAULT_MAX_TOKENS
+    # Window that Ollama is asked for; it takes memory where the model runs
+    context_tokens: Annotated[int, Meta(ge=1024, le=10_000_000)] = 16_384
     # Longest wait for a whole answer
     timeout_s: Annotated[float, Meta(ge=1, le=3600)] = 120.0
     # Longest wait for its beginning: a local model may have to be loaded first

@@ -254,5 +254,22 @@ def test_the_wait_travels_with_the_error() -> None:
     assert without.retry_after_s is None
 
 
+@pytest.mark.parametrize(("delay", "wait_s"), [("34s", 34.0), ("0.5s", 0.5), ("soon", None)])
+def test_the_wait_that_google_asks_for_stands_in_the_body(delay: str, wait_s: float | None) -> None:
+    details = [{"@type": "x", "reason": "BUSY"}, 7, {"@type": "y", "retryDelay": delay}]
+    told = {"code": 503, "message": "busy", "status": "UNAVAILABLE", "details": details}
+    body = json.dumps({"error": told})
+    for found in (
+        explain(SERVICE, Refusal(503, body)),
+        explain(SERVICE, Refusal(503, f"[{body}]")),
+        explain_event(SERVICE, told),
+    ):
+        assert isinstance(found, TransientProviderError)
+        assert found.retry_after_s == wait_s
+    in_header = explain(SERVICE, Refusal(503, body, "7"))
+    assert isinstance(in_header, TransientProviderError)
+    assert in_header.retry_after_s == 7.0
+
+
 def test_the_named_parameter_is_the_services_words_and_param() -> None:
     assert failures.named_parameter(error("not so", param="temperature")) == "not so temperature"

@@ -1,0 +1,1 @@
+"""Gemini's `generateContent`, with its own way of tools and of thinking."""
