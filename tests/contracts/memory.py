@@ -163,6 +163,17 @@ async def keeps_groups_and_devices_apart(memory: Memory) -> None:
     assert await memory.count(club) == 1
 
 
+async def follows_a_person_from_chat_to_chat(memory: Memory) -> None:
+    in_group = Scope("mei", "telegram_family", group="family")
+    await memory.store("allergy", "mei is allergic to penicillin", scope=in_group)
+    for elsewhere in (Scope("mei", "signal"), Scope("mei", "telegram_club", group="club")):
+        found = await memory.recall("allergic to penicillin", 5, elsewhere)
+        assert [entry.key for entry in found] == ["allergy"]
+    for another in (Scope("tom", "telegram_family", group="family"), Scope(group="family")):
+        assert await memory.recall("allergic to penicillin", 5, another) == []
+        assert await memory.get("allergy", another) is None
+
+
 async def gives_and_takes_everything_with_every_field(memory: Memory) -> None:
     shown = await memory.store("new", "the shown one", scope=MEI)
     scope = Scope("mei", "telegram", "family", "barn")
@@ -295,6 +306,7 @@ APPENDING = (
     keeps_people_apart,
     shares_what_belongs_to_everybody,
     keeps_groups_and_devices_apart,
+    follows_a_person_from_chat_to_chat,
     narrows_a_list_by_session_and_category,
     gives_and_takes_everything_with_every_field,
     gives_a_number_of_its_own_where_one_is_taken,
