@@ -15,8 +15,14 @@ class WireName(enum.Enum):
 
     # OpenAI chat completions, which most services speak
     COMPLETIONS = "completions"
+    # OpenAI Responses
+    RESPONSES = "responses"
     # Anthropic messages
     ANTHROPIC = "anthropic"
+    # Gemini's generateContent
+    GEMINI = "gemini"
+    # Ollama's own interface
+    OLLAMA = "ollama"
 
 
 class Auth(enum.Enum):
@@ -71,6 +77,14 @@ _ANTHROPIC_HEADERS = {"anthropic-version": "2023-06-01"}
 _SERVICES = (
     OPENAI,
     KnownService(
+        "openai-responses",
+        OPENAI.url,
+        OPENAI.key_variables,
+        WireName.RESPONSES,
+        model=OPENAI.model,
+        aliases=("responses",),
+    ),
+    KnownService(
         "anthropic",
         "https://api.anthropic.com/v1",
         ("ANTHROPIC_API_KEY",),
@@ -80,6 +94,31 @@ _SERVICES = (
         aliases=("claude",),
         headers=_ANTHROPIC_HEADERS,
         is_found_by_key=True,
+    ),
+    KnownService(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        WireName.GEMINI,
+        # An alias of the service for its newest model of this size
+        "gemini-flash-latest",
+        Auth.HEADER,
+        "x-goog-api-key",
+        ("google", "google-gemini"),
+        usual_path="/v1beta",
+        is_found_by_key=True,
+    ),
+    # The same with the key in the address, for a proxy that passes on no headers; addresses end up
+    # in the logs of others, so nothing chooses this by itself
+    KnownService(
+        "gemini-query",
+        "https://generativelanguage.googleapis.com/v1beta",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        WireName.GEMINI,
+        "gemini-flash-latest",
+        Auth.QUERY,
+        "key",
+        usual_path="/v1beta",
     ),
     KnownService(
         "openrouter",
@@ -176,6 +215,20 @@ _SERVICES = (
         "https://ai-gateway.vercel.sh/v1",
         ("AI_GATEWAY_API_KEY",),
         aliases=("vercel-ai",),
+    ),
+    KnownService(
+        "ollama",
+        "http://127.0.0.1:11434/api",
+        wire=WireName.OLLAMA,
+        needs_key=False,
+        usual_path="/api",
+    ),
+    KnownService(
+        "ollama-cloud",
+        "https://ollama.com/api",
+        ("OLLAMA_API_KEY",),
+        WireName.OLLAMA,
+        usual_path="/api",
     ),
     KnownService(
         "lmstudio",

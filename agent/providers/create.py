@@ -47,7 +47,7 @@ def service_providers(
             "that your key may use"
         )
     url = endpoint(settings.base_url or service.url, service.usual_path)
-    wire = _wire(service.wire)
+    wire = _wire(service.wire, settings)
     sampling = Sampling(model, settings.temperature, settings.max_tokens)
     patience = patience or Patience(settings.timeout_s, settings.first_byte_timeout_s)
     return tuple(
@@ -126,12 +126,26 @@ def _endpoints(
     return tuple(bare.with_key(found.key, found.source) for found in keys) or (bare,)
 
 
-def _wire(name: WireName) -> Wire[Any]:
+def _wire(name: WireName, settings: ProviderSettings) -> Wire[Any]:
     """Loaded when it is spoken: each takes a few milliseconds that a start without it saves."""
-    if name is WireName.COMPLETIONS:
-        from agent.providers.completions.wire import CompletionsWire  # noqa: PLC0415 - see above
+    match name:
+        case WireName.COMPLETIONS:
+            from agent.providers.completions.wire import CompletionsWire  # noqa: PLC0415 - see above
 
-        return CompletionsWire()
-    from agent.providers.anthropic.wire import AnthropicWire  # noqa: PLC0415 - see above
+            return CompletionsWire()
+        case WireName.RESPONSES:
+            from agent.providers.responses.wire import ResponsesWire  # noqa: PLC0415 - see above
 
-    return AnthropicWire()
+            return ResponsesWire()
+        case WireName.ANTHROPIC:
+            from agent.providers.anthropic.wire import AnthropicWire  # noqa: PLC0415 - see above
+
+            return AnthropicWire()
+        case WireName.GEMINI:
+            from agent.providers.gemini.wire import GeminiWire  # noqa: PLC0415 - see above
+
+            return GeminiWire()
+        case WireName.OLLAMA:
+            from agent.providers.ollama.wire import OllamaWire  # noqa: PLC0415 - see above
+
+            return OllamaWire(settings.context_tokens)

@@ -15,6 +15,9 @@ from agent.errors import (
 )
 from agent.providers.anthropic.wire import AnthropicWire
 from agent.providers.completions.wire import CompletionsWire
+from agent.providers.gemini.wire import GeminiWire
+from agent.providers.ollama.wire import OllamaWire
+from agent.providers.responses.wire import ResponsesWire
 from tests.contracts.provider import (
     EVERY_WIRE,
     NO_ARGUMENTS,
@@ -22,7 +25,13 @@ from tests.contracts.provider import (
     WRITE,
     WireCase,
 )
-from tests.fakes import anthropic_stream, llm_server
+from tests.fakes import (
+    anthropic_stream,
+    gemini_service,
+    llm_server,
+    ollama_service,
+    responses_stream,
+)
 from tests.fakes.llm_server import JSON, Reply, failed
 
 CALLS = (WRITE, NO_ARGUMENTS)
@@ -84,7 +93,98 @@ def anthropic() -> WireCase:
     )
 
 
-CASES = {case.__name__: case() for case in (completions, anthropic)}
+def gemini() -> WireCase:
+    stream = gemini_service.sse(*gemini_service.chunks(TEXT, CALLS, signed=True))
+    broken = gemini_service.chunks(TEXT)[:3]
+    refused = gemini_service.failed
+    quota = "You exceeded your current quota, please check your plan and billing details."
+    too_long = "The input token count (1200000) exceeds the maximum number of tokens (1048576)."
+    bad_key = gemini_service.because("API_KEY_INVALID")
+    later = gemini_service.asks_to_wait("34s")
+    no_tools = "Function calling is not enabled for models/gemma-3-1b"
+    unknown = "models/fake is not found for API version v1beta"
+    return WireCase(
+        GeminiWire(),
+        stream,
+        stream.index(b'"finishReason"'),
+        gemini_service.sse(*gemini_service.chunks(TEXT)),
+        gemini_service.whole(TEXT, CALLS),
+        gemini_service.sse(*broken, {"error": {"code": 503, "status": "UNAVAILABLE"}}),
+        (
+            (refused(400, "INVALID_ARGUMENT", "API key not valid.", bad_key), KeyRefused),
+            (refused(403, "PERMISSION_DENIED", "The caller does not have permission"), KeyRefused),
+            (refused(429, "RESOURCE_EXHAUSTED", quota, later), RateLimited),
+            (refused(429, "RESOURCE_EXHAUSTED", quota), QuotaExhausted),
+            (refused(400, "INVALID_ARGUMENT", too_long), ContextOverflow),
+            (refused(400, "INVALID_ARGUMENT", no_tools), ToolsUnsupported),
+            (refused(404, "NOT_FOUND", unknown), ProviderRefused),
+            (refused(503, "UNAVAILABLE", "The model is overloaded."), TransientProviderError),
+        ),
+    )
+
+
+def ollama() -> WireCase:
+    stream = ollama_service.ndjson(*ollama_service.lines(TEXT, CALLS))
+    broken = ollama_service.lines(TEXT)[:3]
+    refused = ollama_service.failed
+    return WireCase(
+        OllamaWire(8192),
+        stream,
+        stream.index(b'"done": true'),
+        ollama_service.ndjson(*ollama_service.lines(TEXT)),
+        ollama_service.whole(TEXT, CALLS),
+        ollama_service.ndjson(*broken, {"error": "an error was encountered while running"}),
+        (
+            (refused(401, "unauthorized"), KeyRefused),
+            (refused(404, 'model "fake" not found, try pulling it first'), ProviderRefused),
+            (
+                refused(400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+                ToolsUnsupported,
+            ),
+            (
+                refused(
+                    400,
+                    "the prompt is longer than the context length currently available to the "
+                    "model; shorten the prompt, adjust the context length in settings",
+                ),
+                ContextOverflow,
+            ),
+            (refused(400, "the input length exceeds the context length"), ContextOverflow),
+            (
+                refused(400, "request (9000 tokens) exceeds the available context size (8192)"),
+                ContextOverflow,
+            ),
+            (refused(429, "you've reached your hourly usage limit"), RateLimited),
+            (refused(500, "llama runner process has terminated"), TransientProviderError),
+        ),
+        content_type=ollama_service.NDJSON,
+        gives_ids=False,
+    )
+
+
+def responses() -> WireCase:
+    stream = responses_stream.sse(*responses_stream.events(TEXT, CALLS))
+    broken = responses_stream.events(TEXT)[:4]
+    error = {"type": "error", "code": "server_error", "message": "overloaded", "param": None}
+    return WireCase(
+        ResponsesWire(),
+        stream,
+        stream.index(b"data: ", stream.index(b"event: response.completed")),
+        responses_stream.sse(*responses_stream.events(TEXT)),
+        responses_stream.whole(TEXT, CALLS),
+        responses_stream.sse(*broken, error),
+        (
+            (failed(401, "Incorrect API key provided"), KeyRefused),
+            (failed(429, "Rate limit reached"), RateLimited),
+            (failed(429, "quota", code="insufficient_quota"), QuotaExhausted),
+            (failed(400, "too long", code="context_length_exceeded"), ContextOverflow),
+            (failed(404, "The model does not exist"), ProviderRefused),
+            (failed(500, "oops"), TransientProviderError),
+        ),
+    )
+
+
+CASES = {case.__name__: case() for case in (completions, responses, anthropic, gemini, ollama)}
 
 
 @pytest.mark.parametrize("name", CASES)

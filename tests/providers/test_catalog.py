@@ -32,6 +32,7 @@ def test_every_address_is_one(service: catalog.KnownService) -> None:
         ("zhipu", "glm"),
         ("z.ai", "zai"),
         ("hf", "huggingface"),
+        ("google", "gemini"),
         ("OpenRouter", "openrouter"),
     ],
 )

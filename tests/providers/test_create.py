@@ -10,6 +10,7 @@ from agent.providers.catalog import Auth
 from agent.providers.create import chain, service_providers
 from agent.providers.reliable import ReliableProvider
 from agent.providers.settings import ProviderSettings
+from tests.fakes import gemini_service, ollama_service
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import failed, running, streamed
 from tests.fakes.llm_talk import ASKED
@@ -45,6 +46,54 @@ async def test_a_service_is_asked_where_and_how_the_catalogue_says(http: HttpCli
     assert (way._endpoint.auth, way._endpoint.auth_name) == (Auth.HEADER, "api-key")
     sent = way._endpoint.request("POST", "chat/completions", {}, b"{}")
     assert (sent.headers["api-key"], "authorization" in sent.headers) == ("k", False)
+
+
+async def test_the_key_of_gemini_travels_in_a_header(http: HttpClient) -> None:
+    async with running(gemini_service.streamed("hi")) as server:
+        settings = ProviderSettings(kind="google", base_url=server.base_url, api_key=Secret("k/1"))
+        (way,) = service_providers(settings, {}, http)
+        assert (await way.chat(ASKED)).text == "hi"
+    (request,) = server.requests
+    assert request.path == "/v1/models/gemini-flash-latest:streamGenerateContent?alt=sse"
+    assert request.headers["x-goog-api-key"] == "k/1"
+    assert "authorization" not in request.headers
+
+
+async def test_the_key_of_gemini_travels_in_the_address_where_that_is_chosen(
+    http: HttpClient,
+) -> None:
+    async with running(gemini_service.streamed("hi")) as server:
+        settings = ProviderSettings(kind="gemini-query", base_url=server.base_url, model="m")
+        (way,) = service_providers(settings, {"GEMINI_API_KEY": "k+/=1"}, http)
+        assert (await way.chat(ASKED)).text == "hi"
+    (request,) = server.requests
+    assert request.path == "/v1/models/m:streamGenerateContent?alt=sse&key=k%2B%2F%3D1"
+    assert "x-goog-api-key" not in request.headers
+
+
+async def test_ollama_needs_no_key_and_is_told_the_size_of_the_window(http: HttpClient) -> None:
+    async with running(ollama_service.streamed("hi")) as server:
+        host = server.base_url.removesuffix("/v1")
+        settings = ProviderSettings(
+            kind="ollama", base_url=host, model="fake:8b", context_tokens=4096
+        )
+        (way,) = service_providers(settings, {}, http)
+        assert (await way.chat(ASKED)).text == "hi"
+        assert way.capabilities().context_tokens == 4096
+    (request,) = server.requests
+    assert (request.path, "authorization" in request.headers) == ("/api/chat", False)
+    options = request.body["options"]
+    assert isinstance(options, dict)
+    assert options["num_ctx"] == 4096
+
+
+async def test_ollama_in_the_cloud_wants_a_key(http: HttpClient) -> None:
+    settings = ProviderSettings(kind="ollama-cloud", model="gpt-oss:120b")
+    with pytest.raises(ConfigRefused, match="OLLAMA_API_KEY"):
+        service_providers(settings, {}, http)
+    (way,) = service_providers(settings, {"OLLAMA_API_KEY": "k"}, http)
+    sent = way._endpoint.request("POST", "chat", {}, b"{}")
+    assert (sent.url, sent.headers["authorization"]) == ("https://ollama.com/api/chat", "Bearer k")
 
 
 async def test_a_service_without_a_usual_model_wants_one_named(http: HttpClient) -> None:
