@@ -171,3 +171,26 @@ async def test_what_hides_a_memory_is_followed_when_ids_change(make_memory: Make
     shown = await memory.get("new", MEI)
     assert shown is not None
     assert (hidden.key, hidden.superseded_by) == ("old", shown.memory_id)
+
+
+@pytest.mark.parametrize("order", [(1, 2, 3), (3, 2, 1), (2, 1, 3), (2, 3, 1)])
+async def test_a_chain_of_hidden_memories_keeps_all_its_links(
+    make_memory: MakeMemory, order: tuple[int, ...]
+) -> None:
+    memory = make_memory(NoEmbedder())
+    for number in range(5):
+        await memory.store(f"here {number}", "already", scope=MEI)
+    hides = {1: 2, 2: 3, 3: None}
+
+    async def coming() -> AsyncIterator[MemoryEntry | None]:
+        for number in order:
+            one = MemoryEntry(
+                number, f"k{number}", "x", "core", entry("").provenance, MEI, 1.0, 1.0
+            )
+            yield replace(one, superseded_by=hides[number])
+
+    await carry(coming(), memory)
+    held = {one.key: one async for one in memory.entries() if one.key.startswith("k")}
+    assert held["k1"].superseded_by == held["k2"].memory_id
+    assert held["k2"].superseded_by == held["k3"].memory_id
+    assert held["k3"].superseded_by is None
