@@ -5,6 +5,7 @@ told in the description instead, so that the model still knows it. Only schemas 
 through: what stands in `default`, `enum` or `examples` is data and stays as it is.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ _UNIONS = ("anyOf", "oneOf")
 _DEFINITIONS = frozenset({"$defs", "definitions"})
 _ABOUT_THE_FILE = frozenset({"$schema", "$id", "$anchor", "$comment", "$dynamicAnchor"})
 _BESIDE_A_REFERENCE = ("title", "description", "default", "examples")
+_FEWEST_VALUES = 2
 # What a limit is called in words
 _LIMITS = {
     "minimum": "at least {}",
@@ -47,11 +49,13 @@ class SchemaRules:
         refused: keywords that it does not take.
         takes_null: whether `null` may stand among types; else it becomes `nullable`.
         takes_all_of: whether `allOf` may stand; else its parts are put together.
+        takes_any_enum: whether anything but texts may be enumerated; else it is told in words.
     """
 
     refused: frozenset[str] = frozenset()
     takes_null: bool = True
     takes_all_of: bool = True
+    takes_any_enum: bool = True
 
 
 # OpenAI, Anthropic, and Gemini's `parametersJsonSchema`: all of JSON Schema but references
@@ -71,6 +75,7 @@ GEMINI_PLAIN = SchemaRules(
     ),
     takes_null=False,
     takes_all_of=False,
+    takes_any_enum=False,
 )
 
 
@@ -131,8 +136,7 @@ class _Cleaning:
             if key in self._rules.refused and key in schema
         ]
         if told:
-            said = str(result.get("description") or "").rstrip()
-            result["description"] = f"{said} ({', '.join(told)})".lstrip()
+            _tell(result, ", ".join(told))
 
     def _simpler(self, schema: dict[str, object]) -> dict[str, object]:
         if "const" in schema:
@@ -143,7 +147,32 @@ class _Cleaning:
             schema = _collapsed(schema, union)
         if not self._rules.takes_all_of:
             schema = _put_together(schema)
+        if not self._rules.takes_any_enum:
+            schema = _with_enum_of_texts(schema)
         return schema
+
+
+def _tell(schema: dict[str, object], words: str) -> None:
+    said = str(schema.get("description") or "").rstrip()
+    schema["description"] = f"{said} ({words})".lstrip()
+
+
+def _with_enum_of_texts(schema: dict[str, object]) -> dict[str, object]:
+    """Other values are told in words; a single one may be a variant that its union still needs."""
+    values = schema.get("enum")
+    if not isinstance(values, list) or len(values) < _FEWEST_VALUES:
+        return schema
+    if all(isinstance(value, str) for value in values):
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "enum"}
+    named = [value for value in values if value is not None]
+    if len(named) < len(values):
+        rest["nullable"] = True
+    if named and all(isinstance(value, str) for value in named):
+        rest["enum"] = named
+    elif named:
+        _tell(rest, "one of " + ", ".join(map(json.dumps, named)))
+    return rest
 
 
 def _is_shaped(keyword: str, value: object) -> bool:

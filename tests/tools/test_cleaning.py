@@ -94,6 +94,31 @@ def test_what_may_be_null_becomes_nullable_where_null_is_no_type(optional: objec
     assert argument(optional, GEMINI_PLAIN) == {"type": "integer", "nullable": True}
 
 
+@pytest.mark.parametrize(
+    ("choice", "told"),
+    [
+        (
+            {"type": "integer", "enum": [1, 2], "description": "Gain."},
+            {"type": "integer", "description": "Gain. (one of 1, 2)"},
+        ),
+        ({"enum": ["a", "b", None]}, {"enum": ["a", "b"], "nullable": True}),
+        (
+            {"type": ["integer", "null"], "enum": [1, 2, None]},
+            {"type": "integer", "nullable": True, "description": "(one of 1, 2)"},
+        ),
+        (
+            {"oneOf": [{"const": n, "type": "integer"} for n in (1, 2)]},
+            {"type": "integer", "description": "(one of 1, 2)"},
+        ),
+    ],
+)
+def test_an_enumeration_of_anything_but_texts_is_told_where_it_is_refused(
+    choice: dict[str, object], told: object
+) -> None:
+    assert argument(choice, GEMINI_PLAIN) == told
+    assert "enum" in argument(choice, FULL)
+
+
 def test_several_types_become_variants_where_a_type_is_one_word() -> None:
     assert argument({"type": ["integer", "string", "null"]}, GEMINI_PLAIN) == {
         "anyOf": [{"type": "integer"}, {"type": "string"}],

@@ -16,6 +16,8 @@ CONTEXT_TOKENS = 1_048_576
 
 _STOPS = {
     "MAX_TOKENS": Stop.LENGTH,
+    # What follows would have to be asked for in a way that is not spoken here
+    "CONTINUATION": Stop.LENGTH,
     "SAFETY": Stop.REFUSED,
     "RECITATION": Stop.REFUSED,
     "LANGUAGE": Stop.REFUSED,
@@ -23,6 +25,8 @@ _STOPS = {
     "PROHIBITED_CONTENT": Stop.REFUSED,
     "SPII": Stop.REFUSED,
     "MODEL_ARMOR": Stop.REFUSED,
+    "ESCALATION": Stop.REFUSED,
+    "PUP_LIMITED_DISABLED": Stop.REFUSED,
 }
 # The model wrote what its own service cannot read: another try often goes well
 _ACCIDENTS = frozenset(

@@ -14,14 +14,14 @@ from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
 from agent.providers import edge
 from agent.providers.base import ChatRequest
 from agent.providers.wire import Sampling
-from agent.tools.cleaning import GEMINI_PLAIN, SchemaRules, cleaned
+from agent.tools.cleaning import GEMINI_PLAIN, cleaned
 
 Json = dict[str, object]
 
 # Loading a model again takes up to a minute; people come back within half an hour
 KEEP_ALIVE = "30m"
-# It reads as little of a schema as Gemini once did, but knows `null`; limits are told in words
-_RULES = SchemaRules(GEMINI_PLAIN.refused, takes_all_of=False)
+# It passes on as little of a schema as Gemini once read, but any value in an enumeration
+_RULES = dataclasses.replace(GEMINI_PLAIN, takes_any_enum=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,9 @@ def test_a_call_whose_id_had_to_be_replaced_keeps_no_signature() -> None:
     [
         ("STOP", Stop.END),
         ("MAX_TOKENS", Stop.LENGTH),
+        ("CONTINUATION", Stop.LENGTH),
         ("SAFETY", Stop.REFUSED),
+        ("ESCALATION", Stop.REFUSED),
         ("RECITATION", Stop.REFUSED),
         ("PROHIBITED_CONTENT", Stop.REFUSED),
         ("SPII", Stop.REFUSED),

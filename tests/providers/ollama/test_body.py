@@ -82,7 +82,11 @@ def test_thoughts_go_back_to_the_model_that_had_them() -> None:
 
 
 def test_tools_are_sorted_and_limits_that_are_not_read_are_told() -> None:
-    level = {"type": ["integer", "null"], "maximum": 3, "description": "How bright"}
+    level = {
+        "anyOf": [{"type": "integer", "enum": [1, 2, 3]}, {"type": "null"}],
+        "maximum": 3,
+        "description": "How bright",
+    }
     schema = {"type": "object", "properties": {"level": level}, "required": ["level"]}
     tools = (
         ToolSpec("lamp", "Lights.", schema, Effect.ACTUATE),
@@ -94,7 +98,12 @@ def test_tools_are_sorted_and_limits_that_are_not_read_are_told() -> None:
     assert lamp["function"]["parameters"] == {
         "type": "object",
         "properties": {
-            "level": {"type": ["integer", "null"], "description": "How bright (at most 3)"}
+            "level": {
+                "type": "integer",
+                "enum": [1, 2, 3],
+                "nullable": True,
+                "description": "How bright (at most 3)",
+            }
         },
         "required": ["level"],
     }
