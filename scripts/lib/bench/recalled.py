@@ -100,16 +100,11 @@ async def _stored(memory: SqliteMemory, store: Dataset, clock: _StoryClock) -> d
     for number, document in enumerate(store.documents):
         clock.now_s = document.at_s
         scope = Scope("owner", session=document.session)
-        # A key that says nothing of the text, so that equal texts stay two memories
-        key = f"{number:x}"
-        await memory.store(
-            key,
-            document.text,
-            category=CONVERSATION,
-            scope=scope,
-            provenance=Provenance.OWNER,
+        # Without a key of its own, which would be searched too; equal texts are one memory
+        entry = await memory.store(
+            "", document.text, category=CONVERSATION, scope=scope, provenance=Provenance.OWNER
         )
-        keys[key] = document.document_id
+        keys[entry.key] = document.document_id
         if time.monotonic() - said_s > _SAY_EVERY_S:
             said_s = time.monotonic()
             print(f"  {number:,} of {len(store.documents):,} stored", flush=True)
