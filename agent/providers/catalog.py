@@ -9,6 +9,10 @@ import enum
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+# A model on a small machine is loaded, reads the prompt and writes a call without sending a byte;
+# less than a whole answer may usually take, so that it is that limit which is told and raised
+OWN_MACHINE_PATIENCE_S = 110.0
+
 
 class WireName(enum.Enum):
     """A wire format, by the name of its package."""
@@ -47,6 +51,7 @@ class KnownService:
         own_url: what such an account's address looks like, for people.
         usual_path: added to an address that a person gives as a host alone.
         is_found_by_key: whether a key in the environment is reason enough to use it.
+        least_patience_s: how long it may be silent at least, whatever is configured.
     """
 
     name: str
@@ -62,6 +67,7 @@ class KnownService:
     usual_path: str = "/v1"
     headers: Mapping[str, str] = field(default_factory=dict)
     is_found_by_key: bool = False
+    least_patience_s: float = 0.0
 
 
 OPENAI = KnownService(
@@ -221,6 +227,7 @@ _SERVICES = (
         "http://127.0.0.1:11434/api",
         wire=WireName.OLLAMA,
         needs_key=False,
+        least_patience_s=OWN_MACHINE_PATIENCE_S,
         usual_path="/api",
     ),
     KnownService(
@@ -235,12 +242,14 @@ _SERVICES = (
         "http://127.0.0.1:1234/v1",
         aliases=("lm-studio",),
         needs_key=False,
+        least_patience_s=OWN_MACHINE_PATIENCE_S,
     ),
     KnownService(
         "llamacpp",
         "http://127.0.0.1:8080/v1",
         aliases=("llama.cpp", "llama-server"),
         needs_key=False,
+        least_patience_s=OWN_MACHINE_PATIENCE_S,
     ),
     KnownService("vllm", "http://127.0.0.1:8000/v1", needs_key=False),
     KnownService("sglang", "http://127.0.0.1:30000/v1", needs_key=False),

@@ -7,7 +7,7 @@ import msgspec
 
 from agent.clock import Clock
 from agent.errors import ConfigRefused
-from agent.http import HttpClient
+from agent.http import BETWEEN_BYTES_TIMEOUT_S, HttpClient
 from agent.providers import catalog
 from agent.providers.candidate import Candidate
 from agent.providers.catalog import OPENAI, KnownService, WireName
@@ -49,7 +49,7 @@ def service_providers(
     url = endpoint(settings.base_url or service.url, service.usual_path)
     wire = _wire(service.wire, settings)
     sampling = Sampling(model, settings.temperature, settings.max_tokens)
-    patience = patience or Patience(settings.timeout_s, settings.first_byte_timeout_s)
+    patience = patience or _patience(settings, service)
     return tuple(
         ServiceProvider(service.name, found, wire, sampling, http, patience)
         for found in _endpoints(settings, environ, service, url, where)
@@ -124,6 +124,12 @@ def _endpoints(
     )
     keys = find_keys(settings, environ, service, where)
     return tuple(bare.with_key(found.key, found.source) for found in keys) or (bare,)
+
+
+def _patience(settings: ProviderSettings, service: KnownService) -> Patience:
+    first_byte_s = max(settings.first_byte_timeout_s, service.least_patience_s)
+    between_bytes_s = max(BETWEEN_BYTES_TIMEOUT_S, service.least_patience_s)
+    return Patience(settings.timeout_s, first_byte_s, between_bytes_s)
 
 
 def _wire(name: WireName, settings: ProviderSettings) -> Wire[Any]:

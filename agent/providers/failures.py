@@ -48,7 +48,7 @@ _STATUS_OF_CODE = {
     "rate_limit_error": 429,
     "overloaded_error": 529,
 }
-_PUT_KEY = "put a valid one into provider.api_key or OPENAI_API_KEY"
+_PUT_KEY = "put a valid one into provider.api_key or the service's own variable"
 _ELSEWHERE = "a sign-in page of this network answers, or provider.base_url is wrong"
 
 

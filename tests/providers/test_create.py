@@ -8,6 +8,7 @@ from agent.http import HttpClient
 from agent.providers.base import ChatRequest
 from agent.providers.catalog import Auth
 from agent.providers.create import chain, service_providers
+from agent.providers.reader import Patience
 from agent.providers.reliable import ReliableProvider
 from agent.providers.settings import ProviderSettings
 from tests.fakes import gemini_service, ollama_service
@@ -85,6 +86,19 @@ async def test_ollama_needs_no_key_and_is_told_the_size_of_the_window(http: Http
     options = request.body["options"]
     assert isinstance(options, dict)
     assert options["num_ctx"] == 4096
+
+
+@pytest.mark.parametrize(
+    ("kind", "first_byte_s", "between_bytes_s"), [("ollama", 110, 110), ("mistral", 45, 20)]
+)
+async def test_a_model_on_ones_own_machine_may_be_silent_for_longer(
+    kind: str, first_byte_s: float, between_bytes_s: float, http: HttpClient
+) -> None:
+    settings = ProviderSettings(
+        kind=kind, model="m", api_key=Secret("k"), first_byte_timeout_s=45.0
+    )
+    (way,) = service_providers(settings, {}, http)
+    assert way._patience == Patience(120.0, first_byte_s, between_bytes_s)
 
 
 async def test_ollama_in_the_cloud_wants_a_key(http: HttpClient) -> None:
