@@ -223,9 +223,9 @@ def _provider(
     offline = OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
     if chosen_service(settings.provider, environ) is None:
         return offline
-    from agent.providers.create import chain  # noqa: PLC0415 - offline goes without it
+    from agent.providers.create import routed  # noqa: PLC0415 - offline goes without it
 
-    first = chain(settings.provider, settings.providers, environ, http, clock)
+    first = routed(settings.provider, settings.providers, environ, http, clock)
     return FallbackProvider(first, offline) if settings.provider.offline_last else first
 
 

@@ -119,7 +119,7 @@ def keys(kind: type[Section], where: Where = ()) -> Iterator[Where]:
         here = (*where, field.encode_name)
         if _is_section(field.type):
             yield from keys(field.type, here)
-        elif _named_section(field.type) is None:
+        elif typing.get_origin(field.type) is not dict:
             yield here
 
 
@@ -177,6 +177,9 @@ def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[s
             yield f"{name}: must be a table; write [{'.'.join(where)}.<name>] on a line of its own"
     elif reason := _unusable(value):
         yield f"{name}: {reason}"
+    elif typing.get_origin(kind) is dict and isinstance(value, dict):
+        for key, item in value.items():
+            yield from _value_problems(item, typing.get_args(kind)[1], (*where, key))
     else:
         try:
             _convert(value, kind)

@@ -17,6 +17,7 @@ from agent.errors import ConfigRefused
 from agent.link.settings import BoardSettings
 from agent.logs import LogSettings
 from agent.memory.settings import MemorySettings
+from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
 
 Environ = Mapping[str, str]
@@ -28,8 +29,8 @@ class Settings(Section, frozen=True, kw_only=True):
     """Every key that a configuration file may hold."""
 
     agent: AgentSettings = AgentSettings()
-    provider: ProviderSettings = ProviderSettings()
-    # Further services by names of one's own, for `provider.fallbacks`
+    provider: MainProviderSettings = MainProviderSettings()
+    # Further services by names of one's own, for `provider.fallbacks` and `provider.routes`
     providers: dict[str, ProviderSettings] = msgspec.field(default_factory=dict)
     memory: MemorySettings = MemorySettings()
     embeddings: EmbeddingsSettings = EmbeddingsSettings()

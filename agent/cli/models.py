@@ -23,7 +23,7 @@ _NO_MODEL = "none"
 def run(arguments: Namespace) -> int:
     if arguments.services:
         return _show_services(as_json=arguments.json)
-    settings = surroundings.of(arguments)[0].provider
+    settings: ProviderSettings = surroundings.of(arguments)[0].provider
     if arguments.service:
         settings = _at(arguments.service, settings)
     service = chosen_service(settings, os.environ)

@@ -1,6 +1,7 @@
 """The ways to the services that the configuration names: one for each key."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -9,17 +10,26 @@ from agent.clock import Clock
 from agent.errors import ConfigRefused
 from agent.http import BETWEEN_BYTES_TIMEOUT_S, HttpClient
 from agent.providers import catalog
+from agent.providers.base import Provider
 from agent.providers.candidate import Candidate
 from agent.providers.catalog import OPENAI, KnownService, WireName
+from agent.providers.classifier import Classifier
 from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.endpoint import Endpoint
 from agent.providers.reader import Patience
 from agent.providers.reliable import ReliableProvider
+from agent.providers.router import Offer, RouterProvider
+from agent.providers.section import MainProviderSettings
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import AUTO, OFFLINE, ProviderSettings, endpoint
 from agent.providers.wire import Sampling, Wire
 
 AnyService = ServiceProvider[Any]
+Meter = Callable[[AnyService], Provider]
+
+
+def unmetered(service: AnyService) -> Provider:
+    return service
 
 
 def service_providers(
@@ -72,44 +82,102 @@ def chain(
     environ: Mapping[str, str],
     http: HttpClient,
     clock: Clock,
+    meter: Meter = unmetered,
 ) -> ReliableProvider:
     """The configured service, then its fallbacks.
 
     Args:
         named: services of `[providers.<name>]`.
+        meter: goes around every way to a service, to see all that is asked of it.
 
     Raises:
         ConfigRefused: one of them cannot be asked.
     """
-    first = service_providers(settings, environ, http)
-    candidates = [Candidate(first[0].name, first)]
-    for wanted in settings.fallbacks:
-        where, theirs = _named(wanted, settings, named)
-        ways = service_providers(theirs, environ, http, where)
-        candidates.append(Candidate(wanted, ways))
-    return ReliableProvider(candidates, clock)
+    return ReliableProvider(_Ways(settings, named, environ, http, meter).usual(), clock)
+
+
+def routed(
+    settings: MainProviderSettings,
+    named: Mapping[str, ProviderSettings],
+    environ: Mapping[str, str],
+    http: HttpClient,
+    clock: Clock,
+    meter: Meter = unmetered,
+) -> RouterProvider:
+    """The chain, and one of its own for each route: what it stands for, then the usual ones.
+
+    Raises:
+        ConfigRefused: one of them cannot be asked.
+    """
+    ways = _Ways(settings, named, environ, http, meter)
+    usual = ways.usual()
+    routes = {
+        hint: ReliableProvider(_distinct(ways.to(target, f"provider.routes.{hint}"), usual), clock)
+        for hint, target in settings.routes.items()
+    }
+    return RouterProvider(ReliableProvider(usual, clock), routes, Classifier(settings.classify))
+
+
+def offer(settings: MainProviderSettings, environ: Mapping[str, str]) -> Offer:
+    """What a conversation can choose from."""
+    service = chosen_service(settings, environ)
+    if service is None:
+        return Offer(OFFLINE)
+    return Offer(service.name, settings.model or service.model, settings.routes, settings.fallbacks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Makes candidates of what the configuration names."""
+
+    settings: ProviderSettings
+    named: Mapping[str, ProviderSettings]
+    environ: Mapping[str, str]
+    http: HttpClient
+    meter: Meter
+
+    def usual(self) -> list[Candidate]:
+        first = service_providers(self.settings, self.environ, self.http)
+        fallbacks = (self.to(name, "provider.fallbacks") for name in self.settings.fallbacks)
+        # What a request asks for, it asks of the first: others do not have the same models
+        usual = Candidate(first[0].name, [self.meter(way) for way in first])
+        return [usual, *fallbacks]
+
+    def to(self, wanted: str, key: str) -> Candidate:
+        """What a fallback or a route names; `key` is where."""
+        where, theirs = _named(wanted, key, self.settings, self.named)
+        ways = service_providers(theirs, self.environ, self.http, where)
+        return Candidate(wanted, [self.meter(way) for way in ways], ways[0].model)
+
+
+def _distinct(first: Candidate, others: Sequence[Candidate]) -> list[Candidate]:
+    return [first, *(other for other in others if other.name != first.name)]
 
 
 def _named(
-    wanted: str, settings: ProviderSettings, named: Mapping[str, ProviderSettings]
+    wanted: str, key: str, settings: ProviderSettings, named: Mapping[str, ProviderSettings]
 ) -> tuple[str, ProviderSettings]:
-    """Section and settings of a fallback such as ``groq`` or ``backup:large``."""
+    """Section and settings of a name such as ``groq``, ``backup:large`` or ``provider:small``."""
     name, _, model = wanted.partition(":")
     if name in {"custom", "anthropic-custom"}:
         raise ConfigRefused(
-            f"provider.fallbacks: give {wanted!r} a table, such as [providers.backup], and name it"
+            f"{key}: give {wanted!r} a table, such as [providers.backup], and name it"
         )
     if name in named:
         where, theirs = f"providers.{name}", named[name]
+    elif name == "provider" or _is_same(name, key, settings):
+        where, theirs = "provider", settings
     else:
-        try:
-            known = catalog.find(name)
-        except ValueError as err:
-            raise ConfigRefused(f"provider.fallbacks: {err}") from err
-        is_same = settings.kind not in {AUTO, OFFLINE} and catalog.find(settings.kind) == known
-        where = "provider" if is_same else f"providers.{name}"
-        theirs = settings if is_same else ProviderSettings(kind=name)
+        where, theirs = f"providers.{name}", ProviderSettings(kind=name)
     return where, msgspec.structs.replace(theirs, model=model or theirs.model)
+
+
+def _is_same(name: str, key: str, settings: ProviderSettings) -> bool:
+    try:
+        known = catalog.find(name)
+    except ValueError as err:
+        raise ConfigRefused(f"{key}: {err}") from err
+    return settings.kind not in {AUTO, OFFLINE} and catalog.find(settings.kind) == known
 
 
 def _endpoints(

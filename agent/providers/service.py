@@ -59,6 +59,21 @@ class ServiceProvider(Provider, Generic[M]):
         # What each model was found to want; it lasts as long as the process
         self._manners: dict[str, M] = {}
 
+    @property
+    def model(self) -> str:
+        """Asked where a request names none."""
+        return self._sampling.model
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest answer where a request does not say otherwise."""
+        return self._sampling.max_tokens
+
+    @property
+    def has_key(self) -> bool:
+        """Whether anybody could be sent a bill."""
+        return self._endpoint.key is not None
+
     async def chat(self, request: ChatRequest) -> ChatResponse:
         # Asked as a stream too: a long answer is alive from its first byte on
         async with aclosing(self.stream(request)) as items:

@@ -7,9 +7,10 @@ from agent.errors import ConfigRefused
 from agent.http import HttpClient
 from agent.providers.base import ChatRequest
 from agent.providers.catalog import Auth
-from agent.providers.create import chain, service_providers
+from agent.providers.create import chain, offer, routed, service_providers
 from agent.providers.reader import Patience
 from agent.providers.reliable import ReliableProvider
+from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
 from tests.fakes import gemini_service, ollama_service
 from tests.fakes.clock import SteppedClock
@@ -157,3 +158,62 @@ async def test_a_fallback_that_cannot_be_asked_is_refused_by_name(
 ) -> None:
     with pytest.raises(ConfigRefused, match=said):
         chained(ProviderSettings(api_key=Secret("k"), fallbacks=(fallback,)), http)
+
+
+async def test_a_route_asks_its_own_service_and_then_the_usual_one(http: HttpClient) -> None:
+    async with (
+        running(streamed("usual"), streamed("usual again")) as usual,
+        running(streamed("fast"), failed(400, "no")) as fast,
+    ):
+        settings = MainProviderSettings(
+            base_url=usual.base_url, model="large", routes={"fast": "quick:tiny"}
+        )
+        named = {"quick": ProviderSettings(base_url=fast.base_url, model="other")}
+        provider = routed(settings, named, {}, http, SteppedClock())
+        hinted = ChatRequest(ASKED.messages, model="hint:fast")
+        answers = [(await provider.chat(request)).text for request in (ASKED, hinted, hinted)]
+    assert answers == ["usual", "fast", "usual again"]
+    assert [request.body["model"] for request in fast.requests] == ["tiny", "tiny"]
+    assert [request.body["model"] for request in usual.requests] == ["large", "large"]
+
+
+async def test_a_chosen_model_is_not_asked_of_a_fallback_that_has_others(http: HttpClient) -> None:
+    async with running(failed(400, "no")) as first, running(streamed("ok")) as second:
+        settings = MainProviderSettings(
+            base_url=first.base_url, model="large", fallbacks=("backup",)
+        )
+        named = {"backup": ProviderSettings(base_url=second.base_url, model="spare")}
+        chosen = ChatRequest(ASKED.messages, model="largest")
+        assert (await routed(settings, named, {}, http, SteppedClock()).chat(chosen)).text == "ok"
+    assert [request.body["model"] for request in first.requests] == ["largest"]
+    assert [request.body["model"] for request in second.requests] == ["spare"]
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("mistrl", "provider.routes.fast: .*did you mean 'mistral'"), ("groq:x", "GROQ_API_KEY")],
+)
+async def test_a_route_that_cannot_be_asked_is_refused_by_name(
+    target: str, said: str, http: HttpClient
+) -> None:
+    settings = MainProviderSettings(api_key=Secret("k"), routes={"fast": target})
+    with pytest.raises(ConfigRefused, match=said):
+        routed(settings, {}, {}, http, SteppedClock())
+
+
+async def test_a_route_may_be_another_model_of_the_same_service(http: HttpClient) -> None:
+    async with running(streamed("ok")) as server:
+        settings = MainProviderSettings(
+            base_url=server.base_url, model="large", routes={"fast": "provider:tiny"}
+        )
+        provider = routed(settings, {}, {}, http, SteppedClock())
+        await provider.chat(ChatRequest(ASKED.messages, model="hint:fast"))
+    assert [request.body["model"] for request in server.requests] == ["tiny"]
+
+
+def test_what_can_be_chosen_is_told() -> None:
+    settings = MainProviderSettings(kind="openai", routes={"fast": "groq:x"}, fallbacks=("groq",))
+    told = offer(settings, {"OPENAI_API_KEY": "k"})
+    assert (told.service, told.model) == ("openai", "gpt-5.6-luna")
+    assert (told.routes, told.fallbacks) == ({"fast": "groq:x"}, ("groq",))
+    assert offer(MainProviderSettings(kind="offline"), {}).model == ""

@@ -1,0 +1,60 @@
+"""The `[provider]` section: the service that is asked first, and what holds for all services.
+
+Routes and what leads to them. Light to import: values alone.
+"""
+
+import re
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.config import Section
+from agent.providers.settings import ProviderSettings
+
+# What a model's name begins with where it is a hint
+PREFIX = "hint:"
+_HINT = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+# A message that is longer is refused before anything looks at it
+_MOST_CHARS = 65_536
+
+
+class ClassifySettings(Section, frozen=True, kw_only=True):
+    """Which messages a route is for, where a conversation has chosen no model."""
+
+    # One of them is in the message; none: every message of the length
+    keywords: tuple[Annotated[str, Meta(min_length=1, max_length=100)], ...] = ()
+    min_chars: Annotated[int, Meta(ge=0, le=_MOST_CHARS)] = 0
+    max_chars: Annotated[int, Meta(ge=1, le=_MOST_CHARS)] = _MOST_CHARS
+
+    def __post_init__(self) -> None:
+        if self.min_chars > self.max_chars:
+            raise ValueError("min_chars must not be above max_chars")
+        if not self.keywords and not self.min_chars and self.max_chars == _MOST_CHARS:
+            raise ValueError("keywords, min_chars or max_chars must say which messages it is for")
+
+
+class MainProviderSettings(ProviderSettings, frozen=True, kw_only=True):
+    """The service that is asked first, and what holds for every service."""
+
+    # Hints, and the service with ":" and a model that each stands for
+    routes: dict[str, Annotated[str, Meta(min_length=1, max_length=400)]] = msgspec.field(
+        default_factory=dict
+    )
+    # Hints that messages are sorted to by themselves, in this order
+    classify: dict[str, ClassifySettings] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for hint in self.routes:
+            if not _HINT.fullmatch(hint):
+                raise ValueError(f"routes must be named by small letters and digits, not {hint!r}")
+        for hint in self.classify:
+            if hint not in self.routes:
+                raise ValueError(f"classify names {hint!r}, and provider.routes has no such route")
+        if self.model.startswith(PREFIX):
+            raise ValueError("model must be a model; provider.routes says what a hint stands for")
+        if any(name.startswith(PREFIX) for name in self.fallbacks):
+            raise ValueError("fallbacks must be services, not hints")
+        if any(target.startswith(PREFIX) for target in self.routes.values()):
+            raise ValueError("routes must lead to services, not to other hints")
