@@ -6,7 +6,7 @@ import pytest
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
 from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnOutcome, TurnRunner, TurnSeams
-from agent.messages import ChatMessage, Effect, Provenance, Role
+from agent.messages import ChatMessage, Echo, Effect, Provenance, Role
 from agent.providers.base import ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -137,6 +137,26 @@ async def test_more_calls_than_a_sane_model_makes_are_dropped(gate: Gate) -> Non
     tool = CountingTool()
     await run(gate, ScriptedProvider(calls(*[("lamp", ON)] * 100), "done"), [tool])
     assert len(tool.uses) == MAX_CALLS_PER_ANSWER
+
+
+@pytest.mark.parametrize(("count", "is_kept"), [(MAX_CALLS_PER_ANSWER, True), (65, False)])
+async def test_an_echo_is_dropped_when_calls_that_it_holds_were_cut(
+    gate: Gate, count: int, *, is_kept: bool
+) -> None:
+    echo = Echo("anthropic", "claude", "[]")
+    wanted = replace(calls(*[("lamp", ON)] * count), echo=echo)
+    provider = ScriptedProvider(wanted, "done")
+    await run(gate, provider, [CountingTool()])
+    said = provider.requests[1].messages[2]
+    assert len(said.tool_calls) == MAX_CALLS_PER_ANSWER
+    assert said.echo == (echo if is_kept else None)
+
+
+async def test_a_failing_result_is_marked_as_an_error_and_a_good_one_is_not(gate: Gate) -> None:
+    provider = ScriptedProvider(calls(("unplugged", ON), ("lamp", ON), ("none", ON)), "done")
+    await run(gate, provider, [CountingTool(), UnpluggedTool()])
+    results = [m for m in provider.requests[1].messages if m.role is Role.TOOL]
+    assert [result.is_error for result in results] == [True, False, True]
 
 
 async def test_no_provider_is_an_answer_in_words(gate: Gate) -> None:
