@@ -4,6 +4,7 @@ A case brings its own streams, written from its vendor's documentation.
 """
 
 import json
+from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +13,13 @@ from agent.config import Secret
 from agent.errors import ProviderError, TransientProviderError
 from agent.http import HttpClient
 from agent.messages import ChatMessage, Effect, Role, ToolCall, ToolSpec
+from agent.providers.answer import Answer
 from agent.providers.base import ChatRequest, ChatResponse, Stop
+from agent.providers.edge import WireError
 from agent.providers.endpoint import Endpoint
 from agent.providers.reader import Patience
 from agent.providers.service import ServiceProvider
-from agent.providers.wire import Sampling, Wire
+from agent.providers.wire import Sampling, ToldError, Wire
 from tests.fakes.llm_server import Call, Reply
 from tests.fakes.llm_transport import OneReplyTransport
 
@@ -25,6 +28,7 @@ MODEL = "fake-model"
 TEXT = "Gern! 好的 💡"
 WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
 NO_ARGUMENTS = Call("board_info", "{}", "call_2")
+ODD_VALUES = (None, True, -1, 10**30, float("inf"), "", "x", [], {}, [None], {"type": "x"})
 SAMPLING = Sampling(MODEL, 0.5, 500)
 ASKED = ChatRequest((ChatMessage.system("Be brief."), ChatMessage.user("turn the led on")))
 TOOLS = (
@@ -173,6 +177,48 @@ async def gaps_in_a_conversation_are_closed(case: WireCase) -> None:
     assert all(message.role is not Role.SYSTEM for message in torn)
 
 
+async def what_comes_otherwise_is_an_answer_or_refused(case: WireCase) -> None:
+    """Each value of a stream and of a document replaced by every kind of another."""
+    splitter = case.wire.splitter()
+    events = [*splitter.feed(case.stream), *splitter.close()]
+    parsed = [json.loads(event) for event in events if event != "[DONE]"]
+    for whole in (parsed, [json.loads(case.document)]):
+        for path in _paths(whole):
+            for odd in ODD_VALUES:
+                _is_taken(case.wire, _replaced(whole, path, odd))
+
+
+def _is_taken(wire: Wire[Any], events: list[Any]) -> None:
+    answer = Answer(wire.name, MODEL)
+    try:
+        for event in events:
+            wire.read(json.dumps(event), answer)
+        response = answer.response(SAMPLING.max_tokens)
+    except (WireError, ToldError, ProviderError):
+        return
+    assert all(call.name and call.call_id for call in response.tool_calls)
+    assert response.usage.input_tokens >= 0
+    assert response.usage.output_tokens >= 0
+    if response.echo is not None:
+        json.loads(response.echo.content_json)
+
+
+def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if path:
+        yield path
+    if isinstance(value, dict | list):
+        for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _paths(part, (*path, key))
+
+
+def _replaced(value: Any, path: tuple[Any, ...], odd: object) -> Any:
+    if not path:
+        return odd
+    changed = value.copy()
+    changed[path[0]] = _replaced(value[path[0]], path[1:], odd)
+    return changed
+
+
 def _is_what_was_called(case: WireCase, calls: tuple[ToolCall, ...]) -> None:
     said = [(call.name, json.loads(call.arguments_json)) for call in calls]
     assert said == [(call.name, json.loads(call.arguments)) for call in (WRITE, NO_ARGUMENTS)]
@@ -192,4 +238,5 @@ EVERY_WIRE = (
     the_same_request_is_the_same_bytes,
     half_a_character_costs_a_character_only,
     gaps_in_a_conversation_are_closed,
+    what_comes_otherwise_is_an_answer_or_refused,
 )
