@@ -23,7 +23,9 @@ _LATEST_S = 253_402_300_799.0
 
 def parse(text: str, scope: Scope, provenance: Provenance) -> Iterator[MemoryEntry | None]:
     """Its memories, all of one owner; None for each that cannot be read."""
-    text = text.replace("\r\n", "\n")
+    # Only a file that was saved with such line ends throughout: a content may hold one of its own
+    if text.count("\r\n") == text.count("\n"):
+        text = text.replace("\r\n", "\n")
     # What comes before the first heading is about the file
     start = 0 if text.startswith(_HEADING) else text.find(f"\n{_HEADING}") + 1
     if not start and not text.startswith(_HEADING):

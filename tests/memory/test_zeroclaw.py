@@ -67,6 +67,10 @@ def test_its_snapshots_are_read() -> None:
     assert (third.key, third.created_at_s, third.updated_at_s) == ("no times", 0.0, 0.0)
 
 
+def test_a_file_that_was_saved_with_other_line_ends_is_read_the_same() -> None:
+    assert read(FILE.replace("\n", "\r\n")) == read(FILE)
+
+
 def test_what_is_none_of_it_or_was_cut_is_counted() -> None:
     assert read("") == []
     assert read("# Notes\n\n- tea") == []
@@ -78,7 +82,7 @@ facts = st.builds(
     MemoryEntry,
     st.just(0),
     st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=20),
-    texts.filter(lambda text: "\r\n" not in text),
+    texts,
     st.just(CORE),
     st.just(Provenance.MODEL),
     st.just(OWNER),
