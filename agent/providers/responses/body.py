@@ -86,7 +86,8 @@ def _parts(message: ChatMessage) -> Iterator[Json]:
         yield {"type": "input_text", "text": message.text}
     for image in message.images:
         url = f"data:{image.media_type};base64,{image.data_base64}"
-        yield {"type": "input_image", "image_url": url}
+        # Documented as required, though it says what is usual
+        yield {"type": "input_image", "detail": "auto", "image_url": url}
 
 
 def _said(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
@@ -97,8 +98,8 @@ def _said(message: ChatMessage, asked: tuple[str, str]) -> Iterator[Json]:
             yield from items
             return
     if message.text:
-        words = {"type": "output_text", "text": message.text}
-        yield {"role": "assistant", "content": [words]}
+        # Its parts would need the id that they once had
+        yield {"role": "assistant", "content": message.text}
     for call in message.tool_calls:
         yield {
             "type": "function_call",

@@ -35,7 +35,7 @@ def test_a_conversation_becomes_a_list_of_items_and_instructions() -> None:
     assert body["instructions"] == "who you are\n\nit is noon"
     assert body["input"] == [
         {"role": "user", "content": [{"type": "input_text", "text": "on"}]},
-        {"role": "assistant", "content": [{"type": "output_text", "text": "Now."}]},
+        {"role": "assistant", "content": "Now."},
         {"type": "function_call", "call_id": "call_1", "name": "lamp", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "call_1", "output": "done"},
     ]
@@ -54,7 +54,7 @@ def test_thoughts_go_back_before_the_call_that_they_led_to() -> None:
 def test_a_picture_is_sent_within_the_request() -> None:
     message = replace(ChatMessage.user(""), images=(Image("image/png", "aGk="),))
     assert written(message)["input"][0]["content"] == [
-        {"type": "input_image", "image_url": "data:image/png;base64,aGk="}
+        {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,aGk="}
     ]
 
 
