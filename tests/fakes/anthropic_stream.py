@@ -40,7 +40,16 @@ def events(text: str, calls: Sequence[Call] = (), *, thinking: str = "") -> list
     return [
         {
             "type": "message_start",
-            "message": {"model": "claude-fake", "usage": {**USAGE, "output_tokens": 1}},
+            "message": {
+                "id": "msg_1",
+                "type": "message",
+                "role": "assistant",
+                "content": [],
+                "model": "claude-fake",
+                "stop_reason": None,
+                "stop_sequence": None,
+                "usage": {**USAGE, "output_tokens": 1},
+            },
         },
         {"type": "ping"},
         *(event for index, block in enumerate(blocks) for event in _block(index, block)),

@@ -20,7 +20,9 @@ _CODE = ("agent", "firmware", "tests", "hardware-tests", "scripts")
 # Names that say nothing of what is inside
 _NAMELESS = frozenset({"utils", "util", "helpers", "helper", "common", "manager", "misc"})
 # Tests of something else than one module of the agent
-_OTHER_TESTS = frozenset({"contracts", "faults", "firmware", "scripts", "structure", "system"})
+_OTHER_TESTS = frozenset(
+    {"contracts", "faults", "firmware", "oracles", "scripts", "structure", "system"}
+)
 
 
 def violations(root: Path = ROOT) -> Iterator[str]:

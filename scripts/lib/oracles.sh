@@ -1,0 +1,42 @@
+# Sourced by scripts/test: what our side of the model services is held against. What cannot be had is
+# said and its tests are skipped, counted and listed.
+
+# The model services' own clients, which say whether our requests are right
+install_oracles() {
+    local target="$root/.barnacle/oracles" lock="$root/scripts/requirements-oracles.lock"
+    local made_from
+    # Compiled parts serve one Python
+    made_from=$("$root/.venv/bin/python" -V && cat "$lock")
+    [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
+    echo "test: installing the model services' own clients into .barnacle" >&2
+    rm -rf "$target.new"
+    if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then
+        printf '%s\n' "$made_from" >"$target.new/made-from"
+        rm -rf "$target" && mv "$target.new" "$target"
+    else
+        echo "test: they were not installed; what needs them is skipped" >&2
+    fi
+}
+
+# The pretended model services of @copilotkit/aimock, whose authors never saw our fakes
+install_aimock() {
+    local target="$root/.barnacle/aimock" pinned="$root/tests/fakes/aimock"
+    cmp --silent "$pinned/package-lock.json" "$target/package-lock.json" && return
+    if ! command -v npm >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
+        echo "test: installing nodejs and npm" >&2
+        {
+            apt-get -q update &&
+                DEBIAN_FRONTEND=noninteractive \
+                    apt-get -q -y install --no-install-recommends nodejs npm
+        } >&2 || true
+    fi
+    echo "test: installing aimock into .barnacle" >&2
+    rm -rf "$target.new" && mkdir -p "$target.new"
+    cp "$pinned"/package*.json "$pinned/.npmrc" "$target.new"
+    if npm ci --prefix "$target.new" --ignore-scripts --no-audit --no-fund --silent >&2; then
+        rm -rf "$target" && mv "$target.new" "$target"
+    else
+        echo "test: it was not installed; what needs it is skipped" >&2
+    fi
+}

@@ -1,0 +1,123 @@
+"""The model services' own clients, each asked in a process of its own environment.
+
+Nothing of theirs is loaded here: `scripts/test` installs them beside everything else.
+"""
+
+import asyncio
+import base64
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.messages import ChatMessage, Effect, Image, Role, ToolCall, ToolSpec
+from agent.providers.base import ChatRequest
+
+_ROOT = Path(__file__).resolve().parents[2]
+_INSTALLED = _ROOT / ".barnacle" / "oracles"
+_PROGRAM = Path(__file__).parent / "sdk"
+# They take seconds to load where other tests run beside them
+_LIMIT_S = 15.0
+
+_GET = ToolCall("call_a", "board_gpio_read", '{"pin":"button"}')
+_INFO = ToolCall("call_b", "board_info", "{}")
+_PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(250))).decode()
+_PIN = {"type": "string", "enum": ["led", "button"], "description": "Which pin"}
+TOOLS = (
+    ToolSpec(
+        "board_gpio_read",
+        "Reads a pin.",
+        {
+            "type": "object",
+            "properties": {"pin": _PIN, "count": {"type": "integer"}},
+            "required": ["pin"],
+        },
+        Effect.READ,
+    ),
+    ToolSpec("board_info", "Says what it is.", {"type": "object", "properties": {}}, Effect.READ),
+)
+# Everything that a conversation can hold, as it is when a model is asked after its tools have run
+MESSAGES = (
+    ChatMessage.system("Be brief. Kürze ist gut 💡"),
+    ChatMessage(Role.USER, "what is this?", images=(Image("image/png", _PIXEL),)),
+    ChatMessage.assistant("A lamp."),
+    ChatMessage.user("is the button pressed?"),
+    ChatMessage.assistant("Ich sehe nach.", (_GET, _INFO)),
+    ChatMessage.tool(_GET, '{"pin":"button","value":"off"}'),
+    ChatMessage.tool(_INFO, "the board is not connected", is_error=True),
+)
+REQUEST = ChatRequest(MESSAGES, TOOLS)
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What a vendor's client made of an answer, and of the request that we sent."""
+
+    problems: tuple[str, ...]
+    text: str
+    calls: tuple[tuple[str | None, str, object], ...]
+    stop: str
+    input_tokens: int
+    output_tokens: int
+
+
+@cache
+def absence() -> str:
+    """Why the clients cannot be asked here; empty where they can."""
+    if (_INSTALLED / "made-from").exists():
+        return ""
+    return f"the model services' own clients are not in {_INSTALLED}: run scripts/test"
+
+
+def needed() -> None:
+    if absence():
+        pytest.skip(absence())
+
+
+async def asked(oracle: str, url: str, asking: Mapping[str, object]) -> Understood:
+    """Let a client send the conversation to `url`; what it understood."""
+    talk = {"url": url, "messages": [_plain(message) for message in MESSAGES], **asking}
+    talk["tools"] = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+        for tool in TOOLS
+    ]
+    # -S: what is installed for the agent is not theirs
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-S", "-W", "ignore", str(_PROGRAM), oracle),
+        env={"PYTHONPATH": str(_INSTALLED), "PATH": "/usr/bin:/bin", "NO_PROXY": "127.0.0.1"},
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(_LIMIT_S):
+            out, err = await process.communicate(json.dumps(talk).encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, err.decode()[-2000:]
+    return _understood(json.loads(out))
+
+
+def _understood(told: dict[str, Any]) -> Understood:
+    calls = tuple((call_id, name, json.loads(text)) for call_id, name, text in told["calls"])
+    counts = (told["input"], told["output"])
+    return Understood(tuple(told["problems"]), told["text"], calls, told["stop"], *counts)
+
+
+def _plain(message: ChatMessage) -> dict[str, object]:
+    return {
+        "role": message.role.value,
+        "text": message.text,
+        "images": [[image.media_type, image.data_base64] for image in message.images],
+        "calls": [[call.call_id, call.name, call.arguments_json] for call in message.tool_calls],
+        "id": message.call_id,
+        "name": message.tool_name,
+        "is_error": message.is_error,
+    }
