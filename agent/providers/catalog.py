@@ -256,6 +256,11 @@ _SERVICES = (
     KnownService("litellm", "http://127.0.0.1:4000/v1", ("LITELLM_API_KEY",), needs_key=False),
 )
 _BY_NAME = {name: service for service in _SERVICES for name in (service.name, *service.aliases)}
+# Names that people look for, and why there is nothing behind them
+_FORBIDDEN = {
+    "gemini-cli": "Google's terms keep the sign-in of its Gemini CLI from other programs, and "
+    "accounts are closed for it; take 'gemini' with a key from AI Studio"
+}
 _CUSTOM = {
     "custom:": KnownService("custom", "", needs_key=False),
     "anthropic-custom:": KnownService(
@@ -280,6 +285,8 @@ def find(kind: str) -> KnownService:
         if kind.startswith(prefix):
             return replace(service, url=kind.removeprefix(prefix))
     found = _BY_NAME.get(kind.lower())
+    if kind.lower() in _FORBIDDEN:
+        raise ValueError(f"{kind!r} is not offered: {_FORBIDDEN[kind.lower()]}")
     if found is None:
         close = difflib.get_close_matches(kind.lower(), _BY_NAME, n=1)
         hint = f"did you mean {close[0]!r}?" if close else "`barnacle models --services` lists them"

@@ -47,6 +47,11 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
         catalog.find("zzzzzz")
 
 
+def test_a_sign_in_that_is_not_for_us_is_refused_with_the_way_that_is() -> None:
+    with pytest.raises(ValueError, match="terms.*take 'gemini' with a key"):
+        catalog.find("Gemini-CLI")
+
+
 def test_an_address_of_ones_own_needs_no_key() -> None:
     service = catalog.find("custom:http://127.0.0.1:9000/v1")
     assert (service.url, service.needs_key) == ("http://127.0.0.1:9000/v1", False)
