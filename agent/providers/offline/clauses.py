@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from agent.providers.offline.lexicon import lexicon
+from agent.providers.offline.measures import Amount, amounts_of
 from agent.providers.offline.pieces import Analysis, Piece, stem
 from agent.providers.offline.senses import actions, marks, things, values
 from agent.providers.offline.units import Kind
@@ -31,12 +32,14 @@ class Clause:
     Args:
         sentence: the number of its sentence in the message.
         doubted: another clause of the sentence is denied, or was not understood.
+        code: the language it is in.
     """
 
     pieces: tuple[Piece, ...]
     colours: frozenset[str]
     sentence: int = 0
     doubted: bool = False
+    code: str = "en"
 
     @property
     def senses(self) -> frozenset[str]:
@@ -96,9 +99,16 @@ class Clause:
         )
 
     @property
+    def amounts(self) -> tuple[Amount, ...]:
+        """The numbers with their units."""
+        return amounts_of(self.pieces, self.code)
+
+    @property
     def measures(self) -> tuple[Piece, ...]:
         """What follows a number: its unit."""
-        return tuple(after for piece, after in pairwise(self.pieces) if piece.number is not None)
+        units = [piece for amount in self.amounts for piece in amount.pieces[1:]]
+        after = [after for piece, after in pairwise(self.pieces) if piece.number is not None]
+        return tuple(dict.fromkeys((*units, *after)))
 
 
 def _is_nameable(piece: Piece) -> bool:
@@ -109,7 +119,7 @@ def clauses_of(analysis: Analysis) -> tuple[Clause, ...]:
     """The clauses that say something; one empty clause when none does."""
     long = len(analysis.text.strip()) > MAX_ORDER_CHARS
     found = [
-        replace(clause, doubted=clause.doubted or long)
+        replace(clause, doubted=clause.doubted or long, code=analysis.code)
         for number, sentence in enumerate(_sentences(_without_quotes(analysis)))
         for clause in _coloured(list(_cut(sentence, lexicon(analysis.code).verb_final)), number)
     ]

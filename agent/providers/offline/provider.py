@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Sequence
 
 from agent.embeddings.base import Embedder
-from agent.messages import ToolCall
+from agent.messages import ToolCall, ToolSpec
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, Stop
 from agent.providers.offline.answers import FAILURE, answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
@@ -23,6 +23,9 @@ from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_RECALL, Toolbo
 from agent.providers.offline.understanding import Understanding, understand
 from agent.providers.offline.wording import Voice
 
+# What shows the other tools to models that are not shown all of them
+_SEARCH = "tool_search"
+
 
 class OfflineProvider(Provider):
     """Understands simple commands in six languages; `embedder` adds paraphrases where it can."""
@@ -33,7 +36,7 @@ class OfflineProvider(Provider):
         self._likenesses = Likenesses(embedder)
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
-        box = toolbox(request.tools)
+        box = toolbox(_every_tool(request))
         turns = turns_of(request.messages)
         if not turns:
             return ChatResponse(_help(Voice("en"), box))
@@ -60,6 +63,12 @@ class OfflineProvider(Provider):
         """What follows in a turn, after whatever was called in it already."""
         understood = await understand(turn.text, voice.code, box, pending, self._likenesses)
         return understood, _after_calls(understood.step, turn, box, voice)
+
+
+def _every_tool(request: ChatRequest) -> Sequence[ToolSpec]:
+    """Nothing has to be searched for here: all tools, in the order of their names."""
+    tools = {spec.name: spec for spec in (*request.tools, *request.further_tools)}
+    return [spec for name, spec in sorted(tools.items()) if name != _SEARCH]
 
 
 def _after_calls(step: Step, turn: Turn, box: Toolbox, voice: Voice) -> Step:

@@ -4,12 +4,13 @@ Only what was said is filled in, and only where it fits the schema.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from agent.providers.offline.clauses import Clause
+from agent.providers.offline.measures import Amount, converted
 from agent.providers.offline.senses import SAME, closeness, neighbours
 from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
@@ -145,14 +146,29 @@ def _fill_booleans(profile: Profile, said: AbstractSet[str], arguments: dict[str
 def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> int:
     """Numbers in the order they are said, required arguments first; how many were used."""
     waiting = [one for one in profile.parameters if one.kind in {"number", "integer"}]
-    waiting.sort(key=lambda one: not one.required)
+    waiting.sort(key=lambda one: (one.kept_by is not None, not one.required))
     used = 0
-    for piece, parameter in zip(clause.numbers, waiting, strict=False):
-        value = None if piece.number is None else fitting_number(parameter, piece.number)
+    for amount in clause.amounts:
+        parameter = _meant_by(amount, waiting)
+        number = None if parameter is None else converted(amount, parameter.unit)
+        if parameter is None or number is None:
+            continue
+        value = fitting_number(parameter, number)
         if value is not None:
             arguments[parameter.name] = value
+        waiting.remove(parameter)
         used += 1
+    for parameter in waiting:
+        if used and parameter.required and parameter.kept_by is not None:
+            arguments[parameter.name] = fitting_number(parameter, parameter.kept_by)
     return used
+
+
+def _meant_by(amount: Amount, waiting: Sequence[Parameter]) -> Parameter | None:
+    """The argument of the unit that was said, else the first that takes such a number."""
+    fitting = [one for one in waiting if converted(amount, one.unit) is not None]
+    exact = [one for one in fitting if amount.unit and one.unit]
+    return next(iter(exact or fitting), None)
 
 
 def _fill_paths(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from agent.messages import Effect, ToolSpec
 from agent.providers.offline.clauses import clauses_of
 from agent.providers.offline.language import detect
 from agent.providers.offline.lexicon import variants
+from agent.providers.offline.measures import Unit, unit_told
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.senses import actions, things, values
 from agent.providers.offline.units import split, tidy
@@ -72,6 +73,9 @@ class Parameter:
     maximum: float | None
     shortest: int = 0
     longest: int | None = None
+    unit: Unit | None = None
+    # The number that leaves it as it is, where the tool says that there is one
+    kept_by: float | None = None
 
     def takes(self, text: str) -> bool:
         """A text argument is neither too short nor too long for it."""
@@ -184,13 +188,15 @@ def _profile(key: _Key) -> Profile:
         words=words_of(spec.name),
         about=words_of(spec.description[:_ABOUT_CHARS]),
         parameters=tuple(
-            _parameter(name, _table(schema), required=name in needed)
+            _parameter(name, _table(schema), spec.description, required=name in needed)
             for name, schema in properties.items()
         ),
     )
 
 
-def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> Parameter:
+def _parameter(
+    name: str, schema: Mapping[str, Any], tool_about: str, *, required: bool
+) -> Parameter:
     options = schema.get("enum")
     kind = schema.get("type")
     longest = _number(schema.get("maxLength"))
@@ -204,7 +210,15 @@ def _parameter(name: str, schema: Mapping[str, Any], *, required: bool) -> Param
         maximum=_number(schema.get("maximum")),
         shortest=int(_number(schema.get("minLength")) or 0),
         longest=None if longest is None else int(longest),
+        unit=unit_told(name, about),
+        kept_by=_kept_by(name, tool_about[:_ABOUT_CHARS]),
     )
+
+
+def _kept_by(name: str, tool_about: str) -> float | None:
+    """As in: frequency 0 keeps the one it has."""
+    told = re.search(rf"\b{re.escape(name)} (-?\d{{1,9}}) keeps\b", tool_about, re.IGNORECASE)
+    return float(told[1]) if told else None
 
 
 def _choices(options: Sequence[Any], description: str) -> tuple[Choice, ...]:
