@@ -1,0 +1,1 @@
+"""Tool calls in words, for models that take no tools."""

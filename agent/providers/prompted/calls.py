@@ -1,0 +1,233 @@
+"""One tool call in the text of a model, in any of the forms that models write it in.
+
+Complete or not at all: what was cut is told apart from what is only badly written.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from agent.messages import ToolSpec
+from agent.providers import edge
+from agent.providers.prompted import marks
+from agent.providers.prompted.lenient import Found, LenientReader, Unreadable
+from agent.providers.prompted.parameters import attributes_of, pairs_at, typed
+
+# Names as long as services allow them
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}(?![\w.-])")
+_NAME_KEYS = ("name", "tool", "tool_name", "function")
+_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params")
+_BESIDE = frozenset({"id", "type"})
+_BLOCK = re.compile(r"\s*+```[a-z_]{0,20}[ \t]*\r?\n", re.IGNORECASE)
+_BRACES_TOO_MANY = re.compile(r"[\s}]{0,20}(?=<)")
+_WHOLE_BLOCK = re.compile(r"(`{3,64})[^\n`]{0,100}\n(.*?)\r?\n?\1[ \t]*", re.DOTALL)
+
+Offered = Mapping[str, ToolSpec]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A tool that the model wants used."""
+
+    name: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What stood between two marks, and where the text goes on.
+
+    Args:
+        problem: why it is no call, in words for the model; empty if it is one.
+        is_cut: the rest of it is not there.
+        is_open: it is whole, but the mark at its end is not there.
+    """
+
+    wanted: tuple[Wanted, ...]
+    end: int
+    problem: str = ""
+    is_cut: bool = False
+    is_open: bool = False
+
+
+def take(text: str, mark: re.Match[str], offered: Offered) -> Taken:
+    """The call that begins with `mark`."""
+    rest = mark["rest"]
+    attributes = attributes_of(rest)
+    tool = attributes.pop("name", "")
+    if marks.kind_of(mark) in marks.NAMED:
+        closing = marks.END_OF_NAMED
+        tool = tool or rest.strip("= \n\"'")
+        if not NAME.fullmatch(tool):
+            return _refused(text, mark.end(), closing, "it does not name a tool")
+    else:
+        closing = marks.END_OF_CALL
+    if rest.endswith("/"):
+        return _from_attributes(tool, attributes, mark.end(), offered)
+    return _Body(text, closing, tool, offered).taken(mark.end())
+
+
+def take_block(text: str, start: int, offered: Offered) -> Taken:
+    """The call in a block of code that is named after calls; `start` is after its first line."""
+    mark = marks.MARK.match(text, LenientReader(text).after_space(start))
+    if mark is None or not _begins_call(mark):
+        return _Body(text, marks.END_OF_BLOCK, "", offered).taken(start)
+    taken = take(text, mark, offered)
+    end = marks.END_OF_BLOCK.match(text, LenientReader(text).after_space(taken.end))
+    return replace(taken, end=end.end() if end else taken.end)
+
+
+def whole(text: str, offered: Offered) -> tuple[Wanted, ...]:
+    """The calls in an answer that is nothing else; none where it is anything else.
+
+    Without marks only such an answer is a call: only with tools that there are, and nothing beside
+    their names and arguments.
+    """
+    inside = text.strip()
+    block = _WHOLE_BLOCK.fullmatch(inside)
+    if block is not None:
+        inside = block[2].strip()
+    mark = marks.MARK.match(inside)
+    if mark is not None and _begins_call(mark):
+        taken = take(inside, mark, offered)
+        is_all = taken.end == len(inside) and not taken.problem and not taken.is_open
+        return taken.wanted if block is not None and is_all else ()
+    tool = NAME.match(inside)
+    reader = LenientReader(inside)
+    try:
+        found = reader.value(tool.end() if tool else 0)
+        if reader.after_space(found.end) != len(inside):
+            return ()
+        wanted = (_named(tool[0], found.value),) if tool else tuple(_calls_in(found.value))
+    except Unreadable:
+        return ()
+    is_sure = tool is not None or _is_nothing_else(found.value)
+    return wanted if is_sure and all(one.name in offered for one in wanted) else ()
+
+
+def _begins_call(mark: re.Match[str]) -> bool:
+    return not mark["end"] and marks.kind_of(mark) in marks.CALLS | marks.NAMED
+
+
+class _Body:
+    """What stands between the two marks of a call."""
+
+    def __init__(self, text: str, closing: re.Pattern[str], tool: str, offered: Offered) -> None:
+        self._text = text
+        self._closing = closing
+        self._tool = tool
+        self._offered = offered
+        self._reader = LenientReader(text, closing)
+
+    def taken(self, start: int) -> Taken:
+        block = _BLOCK.match(self._text, start)
+        place = self._reader.after_space(block.end() if block else start)
+        inner = marks.MARK.match(self._text, place)
+        if inner is not None and not inner["end"] and not self._tool:
+            # The marks inside are the call's own
+            return Taken((), place)
+        try:
+            return self._read(place)
+        except Unreadable as err:
+            return _refused(self._text, max(err.place, start), self._closing, str(err))
+
+    def _read(self, place: int) -> Taken:
+        if not self._tool and (name := NAME.match(self._text, place)):
+            self._tool = name[0]
+            place = self._reader.after_space(name.end())
+            is_known = self._tool in self._offered
+            if is_known and self._closing.match(self._text, place):
+                return self._ended((Wanted(self._tool, "{}"),), place)
+        if self._text[place : place + 1] in {"{", "["}:
+            return self._from_json(place)
+        if not self._tool:
+            raise Unreadable("it is not JSON", place)
+        arguments, place = pairs_at(self._text, place, self._offered.get(self._tool))
+        return self._ended((_wanted(self._tool, arguments),), place, must_close=True)
+
+    def _from_json(self, place: int) -> Taken:
+        wanted: list[Wanted] = []
+        # Some models write one object after the other
+        while self._text.startswith(("{", "["), place):
+            found: Found = self._reader.value(place)
+            if self._tool:
+                wanted.append(_named(self._tool, found.value))
+            else:
+                wanted += _calls_in(found.value, found.end)
+            place = self._reader.after_space(found.end)
+        return self._ended(tuple(wanted), place)
+
+    def _ended(self, wanted: tuple[Wanted, ...], place: int, *, must_close: bool = False) -> Taken:
+        if self._closing is not marks.END_OF_BLOCK and self._text.startswith("```", place):
+            place = self._reader.after_space(place + len("```"))
+        braces = _BRACES_TOO_MANY.match(self._text, place)
+        end = self._closing.match(self._text, braces.end() if braces else place)
+        if end is not None:
+            return Taken(wanted, end.end())
+        following = marks.MARK.match(self._text, place)
+        is_last = place == len(self._text) or (following is not None and _begins_call(following))
+        if is_last and not must_close:
+            return Taken(wanted, place, is_open=True)
+        raise Unreadable("something else stands after it", place)
+
+
+def _refused(text: str, place: int, closing: re.Pattern[str], problem: str) -> Taken:
+    end = closing.search(text, place)
+    if end is None:
+        return Taken((), len(text), "its end is missing", is_cut=True)
+    return Taken((), end.end(), problem)
+
+
+def _from_attributes(tool: str, attributes: dict[str, str], end: int, offered: Offered) -> Taken:
+    if not NAME.fullmatch(tool):
+        return Taken((), end, "it does not name a tool")
+    written = next((attributes[key] for key in _ARGUMENT_KEYS if key in attributes), None)
+    if written is None:
+        return Taken((_wanted(tool, typed(attributes, offered.get(tool))),), end)
+    try:
+        return Taken((_named(tool, LenientReader(written).value(0).value),), end)
+    except Unreadable as err:
+        return Taken((), end, str(err))
+
+
+def _calls_in(value: object, place: int = 0) -> Iterator[Wanted]:
+    """The calls that an object, or a list of objects, describes."""
+    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
+        value = value["tool_calls"]
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, dict):
+            raise Unreadable("it is no object with name and arguments", place)
+        described = one["function"] if isinstance(one.get("function"), dict) else one
+        name = next((described[key] for key in _NAME_KEYS if key in described), None)
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise Unreadable("it does not name a tool", place)
+        written = (described[key] for key in _ARGUMENT_KEYS if key in described)
+        arguments: object = next(written, {})
+        yield _named(name, arguments)
+
+
+def _named(tool: str, arguments: object) -> Wanted:
+    """A call with arguments as they were read; some models write them as a string of JSON."""
+    if isinstance(arguments, str):
+        arguments = LenientReader(arguments).value(0).value if arguments.strip() else {}
+    if not isinstance(arguments, dict):
+        raise Unreadable("its arguments are no object", 0)
+    return _wanted(tool, arguments)
+
+
+def _wanted(tool: str, arguments: Mapping[str, object]) -> Wanted:
+    return Wanted(tool, edge.joined_halves(json.dumps(arguments, ensure_ascii=False)))
+
+
+def _is_nothing_else(value: object) -> bool:
+    """Whether objects hold a name and arguments and nothing that a call does not have."""
+    for one in value if isinstance(value, list) else [value]:
+        if not isinstance(one, dict):
+            return False
+        described = one["function"] if isinstance(one.get("function"), dict) else one
+        allowed = _BESIDE.union(_NAME_KEYS, _ARGUMENT_KEYS)
+        has_arguments = not set(described).isdisjoint(_ARGUMENT_KEYS)
+        if not has_arguments or not allowed.issuperset(one) or not allowed.issuperset(described):
+            return False
+    return bool(value)

@@ -1,0 +1,69 @@
+"""The marks that models put around tool calls and thoughts, and what is the beginning of one."""
+
+import re
+
+# Longer than any that a model writes; what is longer is text
+MAX_MARK_CHARS = 400
+# Of the line that begins a code block
+MAX_INFO_CHARS = 100
+
+THOUGHTS = frozenset({"think", "thinking", "thought"})
+# Each around one call, or a list of them
+CALLS = frozenset({"tool_call", "toolcall", "tool-call", "function_call", "function-call"})
+# Around calls that have marks of their own
+GROUPS = frozenset({"tool_calls", "function_calls", "minimax:tool_call"})
+# Each with the name of the tool inside
+NAMED = frozenset({"invoke", "function"})
+RESULT = "tool_result"
+# Ends an answer of some models; says nothing
+END_OF_MESSAGE = "eom"
+_NAMES = (*THOUGHTS, *CALLS, *GROUPS, *NAMED, RESULT, END_OF_MESSAGE)
+# Some models put the name of their maker before it
+_PREFIX = "antml:"
+
+# The name of a block of code that is no quotation but a call
+CALL_BLOCKS = CALLS | GROUPS
+# What a call that is the whole answer may stand in
+PLAIN_BLOCKS = frozenset({"", "json", "xml", "tool", "text"})
+
+_ALTERNATIVES = "|".join(sorted(map(re.escape, _NAMES), key=len, reverse=True))
+MARK = re.compile(
+    rf"<(?P<end>/?)(?:{_PREFIX})?(?P<name>{_ALTERNATIVES})(?P<rest>(?:[\s=/][^<>]{{0,300}}+)?)>",
+    re.IGNORECASE,
+)
+END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought)\s{0,20}>", re.IGNORECASE)
+# Models begin with one and end with another
+END_OF_CALL = re.compile(
+    r"</(?:antml:)?(?:tool[_-]?calls?|function[_-]?calls?|minimax:tool_call)\s{0,20}>",
+    re.IGNORECASE,
+)
+END_OF_NAMED = re.compile(r"</(?:antml:)?(?:invoke|function)\s{0,20}>", re.IGNORECASE)
+END_OF_BLOCK = re.compile(r"\r?\n?[ ]{0,3}(?:`{3,}|~{3,})[ \t]*(?=\r?\n|\Z)")
+# Everything that could be taken for a mark, wherever it comes from
+_LIKE_A_MARK = re.compile(
+    rf"<(?=/?(?:{_PREFIX})?(?:{_ALTERNATIVES}|parameter|arg_key|arg_value)\b)", re.IGNORECASE
+)
+_SEPARATOR = re.compile(r"[\s=/]")
+
+
+def kind_of(mark: re.Match[str]) -> str:
+    """The name of a mark, as in the sets above."""
+    return mark["name"].lower()
+
+
+def may_become_mark(text: str) -> bool:
+    """Whether more text could make a mark of one that begins with `<` and is none yet."""
+    if len(text) > MAX_MARK_CHARS or ">" in text or "<" in text[1:]:
+        return False
+    inside = text[1:].removeprefix("/").lower()
+    if _PREFIX.startswith(inside):
+        return True
+    parts = _SEPARATOR.split(inside.removeprefix(_PREFIX), maxsplit=1)
+    if len(parts) > 1:
+        return parts[0] in _NAMES
+    return any(name.startswith(parts[0]) for name in _NAMES)
+
+
+def defused(text: str) -> str:
+    """Text from elsewhere in which nothing looks like a mark any more."""
+    return _LIKE_A_MARK.sub("&lt;", text)

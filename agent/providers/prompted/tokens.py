@@ -1,0 +1,164 @@
+"""A text in the pieces that decide what is quoted and what is not.
+
+What a piece is depends only on the text up to a bounded number of characters after it: so it is
+the same however the text arrives.
+"""
+
+import enum
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from agent.providers.prompted import marks
+from agent.providers.prompted.quoting import Quoting, fence_of
+
+# Longer runs of backticks are taken for several
+_MAX_RUN = 64
+_PLAIN = re.compile(r"[^\n`~<]+")
+_BACKTICKS = re.compile(rf"`{{1,{_MAX_RUN}}}")
+_FENCE_LINE = re.compile(
+    rf"(?:`{{3,{_MAX_RUN}}}|~{{3,{_MAX_RUN}}})[^\n]{{0,{marks.MAX_INFO_CHARS}}}"
+)
+_FENCE_BEGINS = re.compile(r"`{1,2}\Z|~{1,2}\Z|`{3}|~{3}")
+_TOOL_NAME = re.compile(r"[\w.-]{1,65}")
+_BLANK = re.compile(r"[^\S\n]+|\n")
+
+
+class Kind(enum.Enum):
+    """What a piece of text is."""
+
+    # Within a line, and of no meaning here
+    PLAIN = "plain"
+    # The end of a line
+    LINE_END = "line end"
+    # The beginning or end of a span of code
+    BACKTICKS = "backticks"
+    # A line at one end of a block of code, without its end
+    FENCE = "fence"
+    # Around a call or a thought
+    MARK = "mark"
+
+
+class Beginning(enum.Enum):
+    """What the beginning of an answer shows."""
+
+    # The whole answer may be a call without marks
+    CALL = "call"
+    # It is text, or begins with a mark
+    TEXT = "text"
+    # The next characters will tell
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of text."""
+
+    kind: Kind
+    end: int
+    text: str
+    mark: re.Match[str] | None = None
+
+
+def next_token(text: str, place: int, quoting: Quoting, *, is_whole: bool) -> Token | None:
+    """The piece that begins at `place`; None while more text has to be seen.
+
+    Args:
+        is_whole: nothing follows the text.
+    """
+    char = text[place]
+    if char == "\n":
+        return Token(Kind.LINE_END, place + 1, char)
+    if char == "<":
+        return _mark(text, place, is_whole=is_whole)
+    if char in "`~":
+        return _fence(text, place, quoting, is_whole=is_whole)
+    plain = _PLAIN.match(text, place)
+    end = plain.end() if plain else place + 1
+    return Token(Kind.PLAIN, end, text[place:end])
+
+
+def blank(text: str, place: int) -> Token | None:
+    """The spaces, or the end of a line, that begin at `place`."""
+    found = _BLANK.match(text, place)
+    if found is None:
+        return None
+    kind = Kind.LINE_END if found[0] == "\n" else Kind.PLAIN
+    return Token(kind, found.end(), found[0])
+
+
+def follow(quoting: Quoting, token: Token) -> None:
+    """Tell `quoting` of a piece that stays in the text."""
+    fence = fence_of(token.text) if token.kind is Kind.FENCE else None
+    if fence is not None:
+        quoting.fence(fence)
+    elif token.kind is Kind.LINE_END:
+        quoting.new_line()
+    elif token.kind is Kind.BACKTICKS:
+        quoting.backticks(len(token.text))
+    else:
+        quoting.plain(token.text)
+
+
+def beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
+    """What the first characters of an answer show, spaces left out."""
+    if text[start:] == "[":
+        return Beginning.UNKNOWN
+    if text[start] == "{":
+        return Beginning.CALL
+    if text[start] == "[":
+        return Beginning.CALL if text[start + 1] in "{ \r\n" else Beginning.TEXT
+    if text[start] == "`":
+        return _block_beginning(text, start)
+    return _name_beginning(text, start, offered)
+
+
+def _mark(text: str, place: int, *, is_whole: bool) -> Token | None:
+    mark = marks.MARK.match(text, place)
+    if mark is not None:
+        return Token(Kind.MARK, mark.end(), mark[0], mark)
+    ahead = text[place : place + marks.MAX_MARK_CHARS + 1]
+    if not is_whole and marks.may_become_mark(ahead):
+        return None
+    return Token(Kind.PLAIN, place + 1, "<")
+
+
+def _fence(text: str, place: int, quoting: Quoting, *, is_whole: bool) -> Token | None:
+    ahead = text[place : place + _MAX_RUN + marks.MAX_INFO_CHARS + 1]
+    may_be_cut = not is_whole and "\n" not in ahead
+    if quoting.may_be_fence and _FENCE_BEGINS.match(ahead):
+        if may_be_cut and len(ahead) <= _MAX_RUN + marks.MAX_INFO_CHARS:
+            return None
+        line = _FENCE_LINE.match(text, place)
+        if line is not None and fence_of(line[0]) is not None:
+            return Token(Kind.FENCE, line.end(), line[0])
+    if text[place] == "~":
+        return Token(Kind.PLAIN, place + 1, "~")
+    run = _BACKTICKS.match(text, place)
+    end = run.end() if run else place + 1
+    if end == len(text) and end - place < _MAX_RUN and not is_whole:
+        return None
+    return Token(Kind.BACKTICKS, end, text[place:end])
+
+
+def _block_beginning(text: str, start: int) -> Beginning:
+    """Whether a block of code begins that may hold a call."""
+    first_line, line_end, _ = text[start : start + marks.MAX_INFO_CHARS].partition("\n")
+    if not line_end and len(first_line) < marks.MAX_INFO_CHARS:
+        return Beginning.UNKNOWN if "```".startswith(first_line[:3]) else Beginning.TEXT
+    fence = fence_of(first_line)
+    is_call = fence is not None and fence.info in marks.PLAIN_BLOCKS
+    return Beginning.CALL if is_call else Beginning.TEXT
+
+
+def _name_beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
+    """Whether a tool's name begins, with its arguments after it."""
+    name = _TOOL_NAME.match(text, start)
+    if name is None:
+        return Beginning.TEXT
+    if name.end() == len(text):
+        is_begun = any(tool.startswith(name[0]) for tool in offered)
+        return Beginning.UNKNOWN if is_begun else Beginning.TEXT
+    if name[0] not in offered:
+        return Beginning.TEXT
+    return Beginning.CALL if text[name.end()] in "{\r\n" else Beginning.TEXT
