@@ -8,7 +8,8 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Ask, Gate
@@ -18,6 +19,9 @@ from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.policy import Verdict
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from agent.tools.shelf import Shelf
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +71,7 @@ class _Progress:
 
     whole: ToolContext
     fresh: ToolContext
+    model: str | None = None
     is_fresh: bool = True
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
@@ -78,7 +83,7 @@ class TurnRunner:
     def __init__(
         self, provider: Provider, registry: Registry, gate: Gate, max_iterations: int
     ) -> None:
-        self._provider = provider
+        self.provider = provider
         self._registry = registry
         self._gate = gate
         self._max_iterations = max_iterations
@@ -89,19 +94,21 @@ class TurnRunner:
         context: ToolContext,
         word: Provenance,
         seams: TurnSeams,
+        model: str | None = None,
     ) -> TurnOutcome:
         """The answer to the last of `messages`; always text, also where everything failed.
 
         Args:
             context: with the trust of all of `messages`.
             word: the trust of the last one alone.
+            model: what is asked; None is what is configured.
         """
-        progress = _Progress(context, replace(context, provenance=word))
+        progress = _Progress(context, replace(context, provenance=word), model)
         for _ in range(self._max_iterations):
             try:
                 response = await self._ask_model((*messages, *progress.added), progress, seams)
             except ProviderError as err:
-                _log.warning("%s did not answer: %s", self._provider.name, err)
+                _log.warning("%s did not answer: %s", self.provider.name, err)
                 return _finished(progress, f"I got no answer from the language model: {err}")
             progress.is_fresh &= response.heeds_only_this_turn
             if not response.tool_calls:
@@ -113,14 +120,21 @@ class TurnRunner:
             "Ask me to go on if that is what you want.",
         )
 
+    @cached_property
+    def _shelf(self) -> "Shelf":
+        from agent.tools.shelf import Shelf  # noqa: PLC0415 - the first turn needs it, no start
+
+        return Shelf(self._registry)
+
     async def _ask_model(
         self, messages: tuple[ChatMessage, ...], progress: _Progress, seams: TurnSeams
     ) -> ChatResponse:
-        request = ChatRequest(messages, self._registry.specs())
+        tools = self._shelf.divide(messages)
+        request = ChatRequest(messages, tools.shown, progress.model, further_tools=tools.waiting)
         pieces: list[str] = []
         try:
             # Closed here, not by the garbage collector: a connection hangs on it
-            async with contextlib.aclosing(self._provider.stream(request)) as items:
+            async with contextlib.aclosing(self.provider.stream(request)) as items:
                 async for item in items:
                     if isinstance(item, ChatResponse):
                         return item
@@ -152,7 +166,7 @@ class TurnRunner:
             progress.added.append(ChatMessage.tool(call, text, is_error=not result.success))
 
     async def _use_tool(self, call: ToolCall, context: ToolContext, seams: TurnSeams) -> ToolResult:
-        tool = self._registry.find(call.name)
+        tool = self._shelf.find(call.name)
         if tool is None:
             known = ", ".join(spec.name for spec in self._registry.specs())
             return ToolResult(

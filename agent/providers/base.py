@@ -63,7 +63,11 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """Everything a model is given: `messages` starts with the system prompt."""
+    """Everything a model is given: `messages` starts with the system prompt.
+
+    Args:
+        further_tools: are there too, but a language model has to search for them.
+    """
 
     messages: tuple[ChatMessage, ...]
     tools: tuple[ToolSpec, ...] = field(default=())
@@ -71,6 +75,7 @@ class ChatRequest:
     model: str | None = None
     temperature: float | None = None
     max_tokens: int | None = None
+    further_tools: tuple[ToolSpec, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)

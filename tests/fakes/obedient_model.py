@@ -74,14 +74,18 @@ def obey(request: Json) -> Reply:
     asked = next((m for m in reversed(messages) if m.get("role") == "user"), {})
     is_chinese = re.search("[\u4e00-\u9fff]", str(asked.get("content"))) is not None
     make = streamed if request.get("stream") else whole
-    if last.get("role") == "tool":
+    has_searched = str(last.get("content")).startswith('{"tools":')
+    if last.get("role") == "tool" and not has_searched:
         return make(_told(str(last.get("content")), is_chinese=is_chinese))
     call = _wanted(str(asked.get("content")), len(messages))
     if call is None:
         return make("我只会几件事。" if is_chinese else "I only obey a few phrases.")
-    if call.name not in _offered(request):
-        return make(f"没有工具 {call.name}。" if is_chinese else f"No tool {call.name}.")
-    return make("", call)
+    if call.name in _offered(request):
+        return make("", call)
+    if "tool_search" in _offered(request) and not has_searched:
+        query = json.dumps({"query": call.name.replace("_", " ")})
+        return make("", Call("tool_search", query, f"call_{len(messages)}"))
+    return make(f"没有工具 {call.name}。" if is_chinese else f"No tool {call.name}.")
 
 
 def _wanted(text: str, number: int) -> Call | None:

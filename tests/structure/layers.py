@@ -28,7 +28,8 @@ _WRAPPED = {"httpx": "agent.http"}
 _SEAMS = {
     "channels": frozenset({"base", "settings"}),
     "embeddings": frozenset({"base", "settings"}),
-    "memory": frozenset({"base", "settings"}),
+    # How words are found in six languages is one function, nothing to choose
+    "memory": frozenset({"base", "settings", "text"}),
     "providers": frozenset({"base", "settings"}),
 }
 

@@ -1,6 +1,7 @@
 """What a start loads and what an installation weighs: counts and sizes, never wall-clock time."""
 
 import importlib.metadata
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.board_sim import BoardSim, unavailable_reason
+from tests.fakes.chat_process import ChatProcess
+from tests.fakes.llm_thread import LlmThread
 from tests.structure.locks import pins
 from tests.structure.sources import ROOT
 
@@ -28,7 +32,23 @@ MOST_MODULES_FOR_VERSION = 20
 MOST_MODULES_FOR_DAEMON = 330
 MOST_MB = 80
 MOST_MB_WITH_EMBEDDINGS = 260
+# Of the first request to a model: prompt, tools and a short message
+MOST_REQUEST_BYTES = 8 * 1024
 _START_TIMEOUT_S = 15
+# One of each kind of thing that can be wired to a board
+WIRED = {
+    "arm": {"pin": "PA6", "kind": "servo"},
+    "bus": {"pin": "PB6", "kind": "i2c", "sda": "PB7"},
+    "fan": {"pin": "PA8", "kind": "pwm", "frequency": 2000},
+    "flow": {"pin": "PB14", "kind": "counter", "debounce_ms": 1},
+    "gps": {"pin": "PA9", "kind": "uart", "uart": 1},
+    "knob": {"pin": "PB4", "kind": "encoder", "pin_b": "PB5"},
+    "ring": {"pin": "PB15", "kind": "neopixel", "count": 8},
+    "room": {"pin": "PB6", "kind": "bme280", "sda": "PB7", "aliases": ["living room"]},
+    "shed": {"pin": "PB13", "kind": "dht22"},
+    "shift": {"pin": "PA4", "kind": "spi", "sck": "PA5", "mosi": "PA10", "miso": "PA3"},
+    "tank": {"pin": "PB12", "kind": "ds18b20"},
+}
 
 
 def loaded_by(*arguments: str, state: Path) -> set[str]:
@@ -115,3 +135,38 @@ def _agent_files() -> Iterator[Path]:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
+
+
+@pytest.mark.skipif(unavailable_reason() is not None, reason=str(unavailable_reason()))
+def test_the_first_request_is_small_with_everything_connected(tmp_path: Path) -> None:
+    (tmp_path / "board").mkdir()
+    (tmp_path / "state" / "workspace" / "documents").mkdir(parents=True)
+    devices = [{"kind": kind, "pin": pin} for kind, pin in (("bme280", "PB6"), ("dht22", "PB13"))]
+    with LlmThread() as service, BoardSim(tmp_path / "board", {"devices": devices}) as board:
+        chat = ChatProcess(tmp_path, _config(service.server.base_url, board))
+        with chat:
+            assert "on" in chat.say("turn the led on")
+            first = service.server.requests[0]
+            assert int(first.headers["content-length"]) <= MOST_REQUEST_BYTES
+            shown = {tool["function"]["name"] for tool in _tools(first.body)}
+            assert {"tool_search", "board_info", "board_gpio_write", "memory_recall"} <= shown
+            # What is not shown is found in the same turn, and meets the gate as any other
+            said = chat.say("when room.humidity is above 60 switch the led on for 2 s")
+            assert "needs the owner's yes" in said
+            last = service.server.requests[-1]
+            assert "reflex_add" in {tool["function"]["name"] for tool in _tools(last.body)}
+            assert int(last.headers["content-length"]) <= 2 * MOST_REQUEST_BYTES
+
+
+def _config(base_url: str, board: BoardSim) -> str:
+    wired = "".join(
+        f"[board.pins.{name}]\n" + "".join(f"{key} = {json.dumps(v)}\n" for key, v in pin.items())
+        for name, pin in WIRED.items()
+    )
+    return f'[provider]\nbase_url = "{base_url}"\n[board]\nport = "{board.port}"\n{wired}'
+
+
+def _tools(body: dict[str, object]) -> list[dict[str, dict[str, str]]]:
+    tools = body["tools"]
+    assert isinstance(tools, list)
+    return tools

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.messages import ChatMessage, Effect, ToolCall
+from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
 from agent.providers.base import ChatRequest, ChatResponse, Stop, TextDelta
 from agent.providers.offline.provider import OfflineProvider
 from tests.fakes.embedders import AbsentEmbedder, DamagedEmbedder
@@ -234,3 +234,15 @@ async def test_any_result_of_any_tool_is_told(said: str, name: str, result: str)
         ChatMessage.user(said), ChatMessage.assistant("", (call,)), ChatMessage.tool(call, result)
     )
     assert response.text or response.tool_calls
+
+
+async def test_tools_that_a_model_would_have_to_search_for_are_used_at_once() -> None:
+    messages = (ChatMessage.user("turn the pump on"),)
+    known = await OfflineProvider().chat(ChatRequest(messages, TOOLS))
+    search = ToolSpec("tool_search", "Find further tools.", {}, Effect.READ)
+    divided = ChatRequest(messages, (search,), further_tools=tuple(reversed(TOOLS)))
+    (call,) = (await OfflineProvider().chat(divided)).tool_calls
+    assert (call.name, call.arguments_json) == (
+        known.tool_calls[0].name,
+        known.tool_calls[0].arguments_json,
+    )

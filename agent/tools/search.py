@@ -1,0 +1,143 @@
+"""Finding tools by what they do: names, descriptions, arguments and the pins they take.
+
+A rare word counts for more than one that many tools have. Nothing here runs a tool.
+"""
+
+import difflib
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.memory.text import asked_tokens, tokens
+from agent.messages import Effect, ToolResult, ToolSpec
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.tongues import words_for
+
+TOOL_SEARCH = "tool_search"
+# As many as one looks through, and few enough to be shown from then on
+MAX_FOUND = 5
+MAX_NEAREST = 3
+# Where dozens of tools wait, their names would cost more than the search saves
+MAX_NAMES_BYTES = 640
+_MAX_ASKED_TOKENS = 32
+# What a tool is called says more than what is said about it, and that more than its choices
+_NAME_WEIGHT, _ABOUT_WEIGHT, _ARGUMENT_WEIGHT = 3.0, 2.0, 1.0
+# "pins" for "pin": the beginning of a word is worth half of it
+_BEGINNING_WORTH = 0.5
+_SHORTEST_BEGINNING = 3
+# Two names that are this alike are one and its misspelling
+_ALIKE = 0.6
+
+
+class SearchArguments(Arguments, frozen=True):
+    """What the tools should do."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=200, description="in any language")]
+
+
+class ToolSearchTool(Tool[SearchArguments]):
+    """Shows a model tools that it is not shown at first.
+
+    Args:
+        specs: every tool there is at the moment.
+    """
+
+    name = TOOL_SEARCH
+    description = "Find further tools by what they do; what is found can be called from then on."
+    effect = Effect.READ
+    arguments_type = SearchArguments
+
+    def __init__(self, specs: Callable[[], Sequence[ToolSpec]]) -> None:
+        self._specs = specs
+
+    def spec_naming(self, waiting: Sequence[ToolSpec]) -> ToolSpec:
+        """What a model is told of it, with the names of what can be found."""
+        plain = self.spec()
+        names = _names(waiting)
+        return ToolSpec(plain.name, f"{plain.description} {names}", plain.parameters, plain.effect)
+
+    async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
+        specs = self._specs()
+        found = best(arguments.query, specs, MAX_FOUND)
+        told: dict[str, object] = {
+            "tools": [{"name": spec.name, "description": spec.description} for spec in found]
+        }
+        if not found:
+            told["there_are"] = _names(specs)
+        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+
+
+def best(query: str, specs: Sequence[ToolSpec], limit: int) -> list[ToolSpec]:
+    """The tools that fit, the best first; on a draw in the order of their names."""
+    asked = dict.fromkeys([*asked_tokens(query, _MAX_ASKED_TOKENS), *words_for(query)])
+    words = [_Words.of(spec) for spec in specs]
+    scores = [0.0] * len(specs)
+    for token in asked:
+        worths = [one.worth(token) for one in words]
+        if having := sum(worth > 0 for worth in worths):
+            rarity = math.log(1 + len(specs) / having)
+            scores = [score + rarity * worth for score, worth in zip(scores, worths, strict=True)]
+    ranked = sorted(zip(scores, specs, strict=True), key=lambda one: (-one[0], one[1].name))
+    return [spec for score, spec in ranked if score > 0][:limit]
+
+
+def nearest(name: str, specs: Sequence[ToolSpec]) -> list[str]:
+    """Names that somebody may have meant by one that does not exist."""
+    names = [spec.name for spec in specs]
+    alike = difflib.get_close_matches(name, names, MAX_NEAREST, _ALIKE)
+    found = [spec.name for spec in best(name, specs, MAX_NEAREST)]
+    return list(dict.fromkeys([*alike, *found]))[:MAX_NEAREST]
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """How much each word of a tool says about it."""
+
+    weights: Mapping[str, float]
+
+    @classmethod
+    def of(cls, spec: ToolSpec) -> "_Words":
+        weights = dict.fromkeys(tokens(" ".join(_texts(spec.parameters))), _ARGUMENT_WEIGHT)
+        weights |= dict.fromkeys(tokens(spec.description), _ABOUT_WEIGHT)
+        weights |= dict.fromkeys(tokens(spec.name), _NAME_WEIGHT)
+        return cls(weights)
+
+    def worth(self, token: str) -> float:
+        if token in self.weights:
+            return self.weights[token]
+        begun = [weight for word, weight in self.weights.items() if _is_beginning(word, token)]
+        return _BEGINNING_WORTH * max(begun, default=0.0)
+
+
+def _is_beginning(word: str, token: str) -> bool:
+    shorter, longer = sorted((word, token), key=len)
+    return len(shorter) >= _SHORTEST_BEGINNING and longer.startswith(shorter)
+
+
+def _texts(schema: object) -> Iterator[str]:
+    """Names of arguments, their choices and what is said about them."""
+    if not isinstance(schema, Mapping):
+        return
+    for key, value in schema.items():
+        if key == "properties" and isinstance(value, Mapping):
+            yield from map(str, value)
+            for field in value.values():
+                yield from _texts(field)
+        elif key == "enum" and isinstance(value, (list, tuple)):
+            yield from map(str, value)
+        elif key == "description":
+            yield str(value)
+
+
+def _names(specs: Sequence[ToolSpec]) -> str:
+    """As many names as there is room for."""
+    shown: list[str] = []
+    for spec in specs:
+        if len(", ".join([*shown, spec.name]).encode()) > MAX_NAMES_BYTES:
+            return f"There are {', '.join(shown)} and {len(specs) - len(shown)} more."
+        shown.append(spec.name)
+    return f"There are {', '.join(shown)}."

@@ -1,0 +1,116 @@
+"""Which tools a language model is shown in a request, and which wait behind a search.
+
+Nothing is kept: what was found stands in the conversation itself, so it is known again after a
+restart and forgotten with the conversation. Every tool that exists can be called, shown or not.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from agent.messages import ChatMessage, Role, ToolSpec
+from agent.tools.always import ALWAYS_SHOWN
+from agent.tools.base import AnyTool
+from agent.tools.registry import Registry
+from agent.tools.search import TOOL_SEARCH, ToolSearchTool, nearest
+
+# With the prompt and a short message a request then stays within 8 KiB
+MAX_SHOWN_BYTES = 5888
+# What services wrap around each tool
+_WRAPPING_BYTES = 60
+# A conversation that has used more than this gets on with what it found last
+MAX_FOUND_KEPT = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """All tools, in the order of their names."""
+
+    shown: tuple[ToolSpec, ...]
+    waiting: tuple[ToolSpec, ...] = ()
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+class _Naming(msgspec.Struct):
+    """A result that names tools: a search has `tools`, a call of none has `nearest`."""
+
+    tools: list[_Named] = []
+    nearest: list[str] = []
+
+
+class Shelf:
+    """The tools of a registry, and the search among them when they do not all fit."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._search = ToolSearchTool(registry.specs)
+
+    def find(self, name: str) -> AnyTool | None:
+        return self._search if name == TOOL_SEARCH else self._registry.find(name)
+
+    def nearest(self, name: str) -> list[str]:
+        return nearest(name, self._registry.specs())
+
+    def divide(self, messages: Sequence[ChatMessage]) -> Division:
+        """What a request with these messages shows."""
+        specs = self._registry.specs()
+        if sum(map(_bytes_of, specs)) <= MAX_SHOWN_BYTES:
+            return Division(specs)
+        always = set(_always(specs))
+        further = [spec for spec in specs if spec.name not in always]
+        shown = always | _found(messages, {spec.name for spec in further})
+        search = self._search.spec_naming(further)
+        return Division(
+            tuple(sorted([search, *(s for s in specs if s.name in shown)], key=_name_of)),
+            tuple(spec for spec in specs if spec.name not in shown),
+        )
+
+
+def _always(specs: Sequence[ToolSpec]) -> Iterator[str]:
+    """The most needed tools, as far as there is room for them."""
+    room = MAX_SHOWN_BYTES
+    for pattern in ALWAYS_SHOWN:
+        for spec in specs:
+            if fnmatchcase(spec.name, pattern) and (size := _bytes_of(spec)) <= room:
+                room -= size
+                yield spec.name
+
+
+def _found(messages: Sequence[ChatMessage], names: set[str]) -> set[str]:
+    """Of these tools those that the conversation has found or used, the latest of them."""
+    found: dict[str, None] = {}
+    for message in messages:
+        if message.role is Role.TOOL:
+            for name in _named_by(message, names):
+                # Once more at the end: what is in use stays
+                found.pop(name, None)
+                found[name] = None
+    return set(list(found)[-MAX_FOUND_KEPT:])
+
+
+def _named_by(message: ChatMessage, names: set[str]) -> list[str]:
+    if message.tool_name in names:
+        return [message.tool_name]
+    if message.tool_name != TOOL_SEARCH and not message.is_error:
+        return []
+    try:
+        # An error stands behind a word that says so
+        naming = msgspec.json.decode(message.text[message.text.find("{") :], type=_Naming)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return []
+    named = [*(one.name for one in naming.tools), *naming.nearest]
+    return [name for name in named if name in names]
+
+
+def _name_of(spec: ToolSpec) -> str:
+    return spec.name
+
+
+def _bytes_of(spec: ToolSpec) -> int:
+    told = (spec.name, spec.description, spec.parameters)
+    return len(msgspec.json.encode(told)) + _WRAPPING_BYTES
