@@ -16,6 +16,7 @@ from functools import partial
 from typing import TextIO
 
 from agent import logs
+from agent.answering import offered, open_provider
 from agent.channels.base import Channel, Deliver
 from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import LOCAL, OWNER, Terminal
@@ -36,7 +37,6 @@ from agent.dispatch.turn import TurnRunner
 from agent.dispatch.watcher import Watcher
 from agent.embeddings.base import Embedder
 from agent.embeddings.factory import with_cache
-from agent.embeddings.none import NoEmbedder
 from agent.health.report import LastError, Reporter, Subjects
 from agent.http import HttpClient
 from agent.link.base import BoardState
@@ -47,8 +47,6 @@ from agent.peripherals.enable import open_line
 from agent.providers.base import Provider
 from agent.providers.catalog import OPENAI
 from agent.providers.credentials import chosen_service, find_keys
-from agent.providers.fallback import FallbackProvider
-from agent.providers.offline.provider import OfflineProvider
 from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -174,7 +172,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         paths,
         clock,
         http,
-        _provider(settings, environ, http, embedder, clock),
+        open_provider(settings, environ, http, embedder, clock),
         embedder,
         remembering,
         open_journal(paths.agent_db),
@@ -210,23 +208,6 @@ def _embedder(
         redactor.add(key.secret)
     embedder = embedder_of(settings, paths, environ, http)
     return with_cache(embedder, settings.embeddings, paths.embeddings_db, SystemClock())
-
-
-def _provider(
-    settings: Settings,
-    environ: Mapping[str, str],
-    http: HttpClient,
-    embedder: Embedder,
-    clock: Clock,
-) -> Provider:
-    # Working without a network does not begin with a question to a service
-    offline = OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
-    if chosen_service(settings.provider, environ) is None:
-        return offline
-    from agent.providers.create import routed  # noqa: PLC0415 - offline goes without it
-
-    first = routed(settings.provider, settings.providers, environ, http, clock)
-    return FallbackProvider(first, offline) if settings.provider.offline_last else first
 
 
 def _fixed_tools(paths: Paths, clock: Clock) -> list[AnyTool]:
@@ -328,9 +309,9 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
         agent.activity,
     )
     runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
-    parts = Parts(
-        agent.journal, agent.remembering.memory, agent.registry, runner, agent.clock, agent.activity
-    )
+    offer = offered(agent.settings, os.environ)
+    memory, registry = agent.remembering.memory, agent.registry
+    parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, agent.activity)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

@@ -9,8 +9,10 @@ import sqlite3
 from dataclasses import dataclass, field
 
 from agent.clock import Clock
-from agent.dispatch import inbox, outbox, session
+from agent.dispatch import choice, inbox, outbox, session
 from agent.dispatch.activity import Activity
+from agent.dispatch.choice import Offer
+from agent.dispatch.commands import Command
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
 from agent.dispatch.prompt import PromptSetting, changing_prompt, provenance_of, stable_prompt
@@ -45,6 +47,7 @@ class Parts:
     registry: Registry
     runner: TurnRunner
     clock: Clock
+    offer: Offer
     activity: Activity = field(default_factory=Activity)
 
 
@@ -107,10 +110,20 @@ class Conversations:
 
         return await memories.told(self._parts.memory, inbound)
 
+    async def model(self, command: Command, inbound: Inbound) -> str:
+        """What `/model` and `/models` answer."""
+        from agent.dispatch.models import Models  # noqa: PLC0415 - for those who ask
+
+        parts = self._parts
+        return await Models(parts.journal, parts.runner.provider, parts.offer).obey(
+            command, inbound
+        )
+
     async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
         recalled = await self._recall(inbound)
-        earlier = await self._parts.journal.transact(
-            lambda db: session.history(db, inbound.conversation, self._agent.history_messages)
+        key, most = inbound.conversation, self._agent.history_messages
+        earlier, model = await self._parts.journal.look(
+            lambda db: (session.history(db, key, most), choice.chosen(db, key))
         )
         setting = PromptSetting(
             self._agent.name, self._workspace, inbound.channel, self._has_hardware()
@@ -124,7 +137,7 @@ class Conversations:
         # The model reads all of this again, so all of it counts
         trust = min(inbound.provenance, earlier.provenance, provenance_of(recalled))
         context = ToolContext(inbound.conversation, inbound.sender, trust)
-        return await self._parts.runner.run(messages, context, inbound.provenance, seams)
+        return await self._parts.runner.run(messages, context, inbound.provenance, seams, model)
 
     def _has_hardware(self) -> bool:
         moving = (Effect.ACTUATE, Effect.HAZARD)

@@ -188,15 +188,21 @@ class Dispatcher:
             case Command.NEW:
                 removed = await self._conversations.forget(conversation)
                 return f"A new conversation. {removed} messages are gone; memories stay."
-            case Command.MEMORY | Command.STATUS:
-                is_status = command is Command.STATUS
-                return self._report() if is_status else await self._conversations.known(inbound)
+            case Command.MEMORY | Command.STATUS | Command.MODEL | Command.MODELS:
+                return await self._shown(command, inbound)
             case Command.STOP:
                 return STOPPED_TEXT if self.stop(conversation) else NOTHING_TO_STOP_TEXT
             case Command.ESTOP | Command.ESTOP_CLEAR | Command.CONFIGURE:
                 return await self._oversight.obey(command, inbound)
             case _:
                 return f"I do not know {command}.\n{HELP_TEXT}"
+
+    async def _shown(self, command: Command, inbound: Inbound) -> str:
+        if command is Command.STATUS:
+            return self._report()
+        if command is Command.MEMORY:
+            return await self._conversations.known(inbound)
+        return await self._conversations.model(command, inbound)
 
 
 def _unrecorded(accepted: Accepted, text: str) -> Outbound:

@@ -93,6 +93,8 @@ MIGRATIONS = (
     DROP TABLE outbox_before;
     CREATE INDEX outbox_open ON outbox (state) WHERE state = 'pending'
     """,
+    # The model that a conversation has chosen
+    "CREATE TABLE choices (conversation TEXT PRIMARY KEY, model TEXT NOT NULL) WITHOUT ROWID",
 )
 
 

@@ -18,7 +18,7 @@ from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.endpoint import Endpoint
 from agent.providers.reader import Patience
 from agent.providers.reliable import ReliableProvider
-from agent.providers.router import Offer, RouterProvider
+from agent.providers.router import RouterProvider
 from agent.providers.section import MainProviderSettings
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import AUTO, OFFLINE, ProviderSettings, endpoint
@@ -116,14 +116,6 @@ def routed(
         for hint, target in settings.routes.items()
     }
     return RouterProvider(ReliableProvider(usual, clock), routes, Classifier(settings.classify))
-
-
-def offer(settings: MainProviderSettings, environ: Mapping[str, str]) -> Offer:
-    """What a conversation can choose from."""
-    service = chosen_service(settings, environ)
-    if service is None:
-        return Offer(OFFLINE)
-    return Offer(service.name, settings.model or service.model, settings.routes, settings.fallbacks)
 
 
 @dataclass(frozen=True, slots=True)

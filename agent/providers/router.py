@@ -7,29 +7,14 @@ of the provider that will answer.
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from agent.messages import ChatMessage
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.classifier import Classifier
-from agent.providers.section import PREFIX
+from agent.providers.settings import HINT
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """What can be chosen from, for people.
-
-    Args:
-        model: the usual one; empty without a service.
-        routes: hints, and what each stands for.
-    """
-
-    service: str
-    model: str = ""
-    routes: Mapping[str, str] = field(default_factory=dict)
-    fallbacks: Sequence[str] = ()
 
 
 class RouterProvider(Provider):
@@ -78,10 +63,10 @@ class RouterProvider(Provider):
         """Who is asked, and for which model; None is the one that is usual there."""
         if model is None:
             hint = self._classifier.hint(messages) if self._classifier else None
-        elif not model.startswith(PREFIX):
+        elif not model.startswith(HINT):
             return self._usual, model
         else:
-            hint = model.removeprefix(PREFIX)
+            hint = model.removeprefix(HINT)
             if hint not in self._routes:
                 _log.warning("there is no route for %r: the usual model answers", model)
         route = None if hint is None else self._routes.get(hint)

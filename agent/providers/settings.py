@@ -12,6 +12,8 @@ from agent.providers.base import DEFAULT_MAX_TOKENS, DEFAULT_TEMPERATURE
 # Not the names of services
 AUTO = "auto"
 OFFLINE = "offline"
+# What a model's name begins with where it is the name of a route
+HINT = "hint:"
 
 
 class ProviderSettings(Section, frozen=True, kw_only=True):

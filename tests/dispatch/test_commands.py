@@ -1,6 +1,6 @@
 import pytest
 
-from agent.dispatch.commands import HELP_TEXT, Command, command_of
+from agent.dispatch.commands import HELP_TEXT, Command, argument_of, command_of
 
 
 @pytest.mark.parametrize("command", list(Command))
@@ -25,3 +25,24 @@ def test_a_sentence_that_begins_with_a_slash_is_a_message() -> None:
     assert command_of("/help me") is None
     assert command_of("/etc/passwd") is None
     assert command_of("/what") == "/what"
+
+
+@pytest.mark.parametrize(
+    ("text", "command", "argument"),
+    [
+        ("/model", Command.MODEL, ""),
+        (" /Model   meta-llama/Llama-4:free ", Command.MODEL, "meta-llama/Llama-4:free"),
+        ("/model hint:fast", Command.MODEL, "hint:fast"),
+        ("/models 2", Command.MODELS, "2"),
+    ],
+)
+def test_a_model_is_named_as_its_service_writes_it(
+    text: str, command: Command, argument: str
+) -> None:
+    assert command_of(text) is command
+    assert argument_of(text) == argument
+
+
+def test_a_sentence_about_a_model_is_a_message() -> None:
+    assert command_of("/model railways are fun") is None
+    assert command_of("/modelling") == "/modelling"

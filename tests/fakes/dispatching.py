@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent.channels.base import Channel
+from agent.dispatch.choice import Offer
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.dispatcher import Dispatcher
@@ -26,6 +27,8 @@ from tests.fakes.channel import message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import PreparedMemory
 from tests.fakes.tools import CountingTool
+
+OFFER = Offer("fakes", "usual", {"fast": "groq:tiny"}, ("groq:large",))
 
 
 class Running:
@@ -62,7 +65,7 @@ async def running(
     stop = EmergencyStop(folder)
     gate = Gate(settings.autonomy, StandingApprovals(folder / "standing.json", clock), stop)
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
-    parts = Parts(journal, memory or PreparedMemory(), registry, runner, clock)
+    parts = Parts(journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)

@@ -7,7 +7,7 @@ from agent.errors import ConfigRefused
 from agent.http import HttpClient
 from agent.providers.base import ChatRequest
 from agent.providers.catalog import Auth
-from agent.providers.create import chain, offer, routed, service_providers
+from agent.providers.create import chain, routed, service_providers
 from agent.providers.reader import Patience
 from agent.providers.reliable import ReliableProvider
 from agent.providers.section import MainProviderSettings
@@ -209,11 +209,3 @@ async def test_a_route_may_be_another_model_of_the_same_service(http: HttpClient
         provider = routed(settings, {}, {}, http, SteppedClock())
         await provider.chat(ChatRequest(ASKED.messages, model="hint:fast"))
     assert [request.body["model"] for request in server.requests] == ["tiny"]
-
-
-def test_what_can_be_chosen_is_told() -> None:
-    settings = MainProviderSettings(kind="openai", routes={"fast": "groq:x"}, fallbacks=("groq",))
-    told = offer(settings, {"OPENAI_API_KEY": "k"})
-    assert (told.service, told.model) == ("openai", "gpt-5.6-luna")
-    assert (told.routes, told.fallbacks) == ({"fast": "groq:x"}, ("groq",))
-    assert offer(MainProviderSettings(kind="offline"), {}).model == ""
