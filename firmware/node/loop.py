@@ -38,7 +38,11 @@ class Loop:
         self._deadman = DeadMan(pins.outputs)
         self._port = Port(open_stream(board.LINK), board.LINK[2])
         self._system = System(
-            pins.outputs, description.MANIFEST, self._configuration, self._deadman
+            pins.outputs,
+            description.MANIFEST,
+            self._configuration,
+            self._deadman,
+            Store(board.FLASH_CLASS, "stop"),
         )
         found = features.of(board, pins, self._system, self._configuration)
         events = Events(pins, self._system, found)

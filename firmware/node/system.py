@@ -9,11 +9,19 @@ from node.calls import AT, Refusal, need
 from node.uptime import Uptime
 
 _MANIFEST_CHUNK_BYTES = const(200)
+# An erase of a flash sector and the write; nothing is read meanwhile
+_WRITE_BUSY_MS = const(600)
+_STOPPED = b"stopped"
 
 
 class System:
-    def __init__(self, outputs, manifest, configuration, deadman):
+    def __init__(self, outputs, manifest, configuration, deadman, stop_store):
         self._outputs = outputs
+        # An emergency stop outlives a loss of power: reflexes need no Pi to move something
+        self._stop_store = stop_store
+        self._is_stop_kept = stop_store.load() == _STOPPED
+        if self._is_stop_kept:
+            outputs.lock(frame.REASON_ESTOP)
         self._configuration = configuration
         self._deadman = deadman
         self._manifest = manifest
@@ -61,6 +69,13 @@ class System:
     def tick(self, now_ms):
         self._outputs.tick(now_ms)
         self._uptime.advance(now_ms)
+        # Not in `stop`: the outputs are safe long before flash is written
+        if self._outputs.reason == frame.REASON_ESTOP and not self._is_stop_kept:
+            self._is_stop_kept = True
+            try:
+                self._keep(_STOPPED)
+            except OSError:  # full or worn out: the stop holds until the power goes
+                return
 
     def stop(self):
         self._outputs.lock(frame.REASON_ESTOP)
@@ -97,8 +112,19 @@ class System:
     def _clear(self, arguments, answer):
         need(arguments, 1)
         self._outputs.clear(arguments[0])
+        if self._is_stop_kept:
+            try:
+                self._keep(b"")
+            except OSError:  # it would come back with the power: better now than by surprise
+                self._outputs.lock(frame.REASON_ESTOP)
+                raise Refusal(frame.IO, "the flash did not take it")  # noqa: B904  - MicroPython keeps no causes
+            self._is_stop_kept = False
         answer[AT] = self.state
         return 1
+
+    def _keep(self, text):
+        self.announce_busy(_WRITE_BUSY_MS)
+        self._stop_store.save(text)
 
     def _status(self, _arguments, answer):
         outputs = self._outputs

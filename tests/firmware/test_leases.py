@@ -85,7 +85,8 @@ def test_estop_makes_everything_safe_and_keeps_it_so(wire: Wire, board: BoardSim
     switch(wire, "led", ON)
     switch(wire, "pump", ON)
     wire.send(codec.ESTOP)
-    assert [frame.kind for frame in wire.frames(0.1)] == [codec.ACK]
+    # Safe first; then it writes the stop down, which takes it a while
+    assert [frame.kind for frame in wire.frames(0.1)] == [codec.ACK, codec.BUSY]
     assert (board.value("led"), board.value("pump")) == (0, 0)
     assert wire.status()[0] == codec.STATE_SAFE
     with pytest.raises(Refused) as refused:

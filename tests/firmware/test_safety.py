@@ -51,6 +51,31 @@ def test_a_stop_is_taken_before_any_session(own_board: BoardSim) -> None:
         assert state(wire) == (codec.STATE_SAFE, codec.REASON_ESTOP)
 
 
+def test_a_stop_outlives_a_loss_of_power_until_it_is_cleared(tmp_path: Path) -> None:
+    with simulated(tmp_path, flash=tmp_path / "flash") as board:
+        with Wire(str(board.port)) as wire:
+            wire.greet()
+            switch(wire, "led", ON)
+            wire.send(codec.ESTOP)
+            # The first answer may come from the pass before the one that writes it down
+            for _ in range(3):
+                assert state(wire) == (codec.STATE_SAFE, codec.REASON_ESTOP)
+        board.kill()
+        board.start()
+        with Wire(str(board.port)) as wire:
+            wire.greet()
+            assert state(wire) == (codec.STATE_SAFE, codec.REASON_ESTOP)
+            with pytest.raises(Refused, match="stopped by an emergency stop"):
+                switch(wire, "led", ON)
+            assert wire.call(codec.METHOD_CLEAR, ESTOP) == bytes([codec.STATE_IDLE])
+        board.kill()
+        board.start()
+        with Wire(str(board.port)) as wire:
+            wire.greet()
+            assert state(wire) == (codec.STATE_IDLE, codec.REASON_NONE)
+            assert switch(wire, "led", ON) == ON
+
+
 def test_clearing_what_is_not_locked_changes_nothing(wire: Wire) -> None:
     assert wire.call(codec.METHOD_CLEAR, ESTOP) == bytes([codec.STATE_IDLE])
 
