@@ -70,4 +70,7 @@ class FallbackProvider(Provider):
         response = await self._last_resort.chat(request)
         if response.tool_calls or not response.text:
             return response
-        return replace(response, text=f"(I cannot reach the model: {err}) {response.text}")
+        # Only when it is needed: it reads the vocabularies
+        from agent.providers.offline.voices import with_notice  # noqa: PLC0415 - see above
+
+        return replace(response, text=with_notice(request.messages, str(err), response.text))

@@ -45,6 +45,23 @@ async def test_without_a_network_the_last_resort_answers_and_says_why() -> None:
     assert await streamed(provider) == [TextDelta(expected), ChatResponse(expected)]
 
 
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("打开灯", "（我现在连不上语言模型：no route to the service）好"),
+        ("打開燈", "（我現在連不上語言模型：no route to the service）好"),
+        ("ライトをつけて", "(言語モデルに接続できません: no route to the service)好"),
+        ("불 켜줘", "(언어 모델에 연결할 수 없습니다: no route to the service) 好"),
+        ("Mach das Licht an", "(Ich erreiche das Sprachmodell nicht: no route to the service) 好"),
+        ("Enciende la luz", "(No puedo contactar con el modelo: no route to the service) 好"),
+    ],
+)
+async def test_the_notice_is_in_the_language_of_the_message(said: str, expected: str) -> None:
+    provider = FallbackProvider(UnreachableProvider(), ScriptedProvider("好"))
+    answer = await provider.chat(ChatRequest((ChatMessage.user(said),)))
+    assert answer.text == expected
+
+
 async def test_what_keeps_the_model_away_is_known_until_it_answers_again() -> None:
     away = FallbackProvider(UnreachableProvider(), ScriptedProvider("hello"))
     assert away.trouble == ""

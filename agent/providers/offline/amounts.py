@@ -25,6 +25,11 @@ def from_digits(text: str, decimal: str) -> float | None:
         return None
 
 
+def tidied(value: float) -> str:
+    """A number without a fraction of zero."""
+    return f"{value:g}"
+
+
 def from_words(values: Sequence[float], *, ten_multiplies: bool) -> float:
     """The value of number words in a row: twenty five, 二十五."""
     total = 0.0

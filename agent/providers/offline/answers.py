@@ -11,12 +11,11 @@ from typing import Any
 from agent.providers.offline.conversation import Exchange, table_of
 from agent.providers.offline.machine import machine_sentences
 from agent.providers.offline.recalled import told
+from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import LIST
 from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_STORE, Profile, Toolbox
 from agent.providers.offline.wording import Voice, subject
 
-# How the turn tells a failure from a result
-FAILURE = "error: "
 # Longer answers are cut: a file is read in parts
 _MAX_ANSWER_CHARS = 6000
 # A reason is a sentence or two

@@ -12,6 +12,13 @@ from agent.providers.offline.toolbox import spelling_of
 ASKING = frozenset({"question", "ask", "fact"})
 CONDITIONS = frozenset({"suppose", "later", "past"})
 DOUBTS = frozenset({"report", "self"})
+# What an order of a switch has no use for: with it, something else is meant
+_WISHES = frozenset(
+    {
+        *("more", "less", "above", "below", "changes", "another", "watch", "unwatch"),
+        *("source", "there", "sheet"),
+    }
+)
 # The sentence that goes before the question when something was to happen at another time
 ONLY_NOW = "only_now"
 
@@ -22,7 +29,7 @@ def doubt(reading: Reading, clause: Clause) -> str | None:
     if marks & CONDITIONS and not _is_measured(reading, clause):
         return ONLY_NOW
     asked = "question" in marks and "request" not in marks
-    if clause.doubted or marks & DOUBTS or asked:
+    if clause.doubted or marks & (DOUBTS | _WISHES) or asked:
         return ""
     if strangers(reading, clause, reading.profile.words) or _spare_numbers(reading, clause):
         return ""

@@ -78,11 +78,12 @@ Item: TypeAlias = Order | Need
 
 @dataclass(frozen=True, slots=True)
 class Do:
-    """Calls to make now."""
+    """Calls to make now; `earlier` where what was done in earlier turns decided about them."""
 
     orders: tuple[Order, ...]
     # What the calls are for, when their results are more than an answer
     purpose: str = ""
+    earlier: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Ask:
     """A question; the first need of the plan is what it is about."""
 
     plan: tuple[Item, ...]
+    earlier: bool = False
 
     @property
     def need(self) -> Need:

@@ -12,15 +12,18 @@ from collections.abc import Sequence
 from agent.embeddings.base import Embedder
 from agent.messages import ToolCall, ToolSpec
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, Stop
-from agent.providers.offline.answers import FAILURE, answer
+from agent.providers.offline.answers import answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
 from agent.providers.offline.language import detect
 from agent.providers.offline.likeness import Likenesses
+from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
 from agent.providers.offline.recalled import contents_by_key, forgotten, told
+from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import FORGET, LIST, RECALL
 from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_RECALL, Toolbox, toolbox
 from agent.providers.offline.understanding import Understanding, understand
+from agent.providers.offline.voices import voices_of
 from agent.providers.offline.wording import Voice
 
 # What shows the other tools to models that are not shown all of them
@@ -40,12 +43,13 @@ class OfflineProvider(Provider):
         turns = turns_of(request.messages)
         if not turns:
             return ChatResponse(_help(Voice("en"), box))
-        voices = _voices(turns)
+        voices = voices_of(turns)
         pending = None
-        for turn, voice in list(zip(turns, voices, strict=True))[_asked_since(turns) : -1]:
-            _, step = await self._step(turn, voice, box, pending)
+        for place in range(_asked_since(turns), len(turns) - 1):
+            turn, voice = turns[place], voices[place]
+            _, step = await self._step(turns[: place + 1], voice, box, pending)
             pending = step if isinstance(step, Ask) and _was_asked(step, turn, voice) else None
-        understood, step = await self._step(turns[-1], voices[-1], box, pending)
+        understood, step = await self._step(turns, voices[-1], box, pending)
         return _response(step, turns[-1], understood, box, voices[-1])
 
     def capabilities(self, model: str | None = None) -> Capabilities:
@@ -58,10 +62,12 @@ class OfflineProvider(Provider):
         await asyncio.to_thread(detect, self.name)
 
     async def _step(
-        self, turn: Turn, voice: Voice, box: Toolbox, pending: Ask | None
+        self, turns: Sequence[Turn], voice: Voice, box: Toolbox, pending: Ask | None
     ) -> tuple[Understanding, Step]:
-        """What follows in a turn, after whatever was called in it already."""
-        understood = await understand(turn.text, voice.code, box, pending, self._likenesses)
+        """What follows in the last of these turns, after whatever was called in it already."""
+        *past, turn = turns
+        said = analyse(turn.text, voice.code)
+        understood = await understand(said, box, past, pending, self._likenesses)
         return understood, _after_calls(understood.step, turn, box, voice)
 
 
@@ -90,11 +96,12 @@ def _after_calls(step: Step, turn: Turn, box: Toolbox, voice: Voice) -> Step:
 def _response(
     step: Step, turn: Turn, understood: Understanding, box: Toolbox, voice: Voice
 ) -> ChatResponse:
-    # Earlier turns are only looked at for a question that is still open, and for that only at
-    # what the person said
+    # Beside what a step says it heeds, earlier turns are only looked at for a question that is
+    # still open, and for that only at what the person said
     if isinstance(step, Do):
         calls = _calls(step.orders)
-        return ChatResponse(tool_calls=calls, stop=Stop.TOOLS, heeds_only_this_turn=True)
+        fresh = not step.earlier
+        return ChatResponse(tool_calls=calls, stop=Stop.TOOLS, heeds_only_this_turn=fresh)
     if isinstance(step, Ask):
         text = voice.question(step.need)
     elif isinstance(step, Tell):
@@ -129,16 +136,6 @@ def _help(voice: Voice, box: Toolbox) -> str:
     if not lines:
         return f"{voice.say('no_tools')} {voice.say('connect')}"
     return "\n".join([voice.say("help"), *lines, voice.say("connect")])
-
-
-def _voices(turns: Sequence[Turn]) -> list[Voice]:
-    """The language of each turn: its own, else that of the turn before."""
-    voices: list[Voice] = []
-    code = "en"
-    for turn in turns:
-        code = detect(turn.text, code)
-        voices.append(Voice.for_text(code, turn.text))
-    return voices
 
 
 def _asked_since(turns: Sequence[Turn]) -> int:

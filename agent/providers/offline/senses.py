@@ -1,6 +1,6 @@
 """Which senses are actions, values, marks or things, and which may stand for one another."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
 
@@ -29,6 +29,13 @@ def marks() -> frozenset[str]:
 @cache
 def hardware() -> frozenset[str]:
     return frozenset(concepts()["hardware"])
+
+
+@cache
+def quantities() -> Mapping[str, Sequence[str]]:
+    """What can be more or less, and the things that it belongs to."""
+    told: Mapping[str, Sequence[str]] = concepts()["quantities"]
+    return told
 
 
 def things(senses: Iterable[str]) -> frozenset[str]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 
 from agent.providers.offline.clauses import Clause, clauses_of
 from agent.providers.offline.commands import command, tool_step
+from agent.providers.offline.conversation import Turn
 from agent.providers.offline.files import writing
+from agent.providers.offline.followups import followup
 from agent.providers.offline.likeness import VERY_ALIKE, Found, Likenesses
 from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.plan import Ask, Do, Say, Step
@@ -41,16 +43,21 @@ class Understanding:
 
 
 async def understand(
-    text: str, code: str, box: Toolbox, pending: Ask | None, likenesses: Likenesses
+    analysis: Analysis,
+    box: Toolbox,
+    past: Sequence[Turn],
+    pending: Ask | None,
+    likenesses: Likenesses,
 ) -> Understanding:
-    """The step for a message; there is always one."""
-    analysis = analyse(text, code)
+    """The step for a message after the turns of the past; there is always one."""
     clauses = clauses_of(analysis)
     step = _by_words(analysis, clauses, box)
     if pending is not None and not overrides(step, clauses, pending):
         reply = replied(pending, analysis.text, _said(analysis, clauses))
         if reply is not None:
-            return Understanding(analysis, clauses, reply)
+            return Understanding(analysis, clauses, _heeding(reply, pending))
+    if not isinstance(step, Do) or not _acts(step, box):
+        step = followup(analysis, clauses, box, past) or step
     if step is None or _leaves_words(step, clauses, box):
         step = await _by_likeness(analysis, clauses, box, likenesses, step) or step
     if step is None:
@@ -60,6 +67,13 @@ async def understand(
             or _otherwise(analysis, box)
         )
     return Understanding(analysis, clauses, step)
+
+
+def _heeding(reply: Step, asked: Ask) -> Step:
+    """What follows from a question heeds what the question heeded."""
+    if isinstance(reply, (Do, Ask)) and asked.earlier:
+        return replace(reply, earlier=True)
+    return reply
 
 
 def _by_words(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) -> Step | None:

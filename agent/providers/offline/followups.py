@@ -1,0 +1,200 @@
+"""Messages that point back: again, off again, the other one, that one too.
+
+Where what they point to is not the only thing it could be, nothing is done without a question.
+Every step says that earlier turns were heeded.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS
+from agent.providers.offline.clauses import Clause, clauses_of
+from agent.providers.offline.conversation import Turn
+from agent.providers.offline.pieces import Analysis, analyse
+from agent.providers.offline.plan import (
+    MAX_CALLS,
+    MAX_OPTIONS,
+    Ask,
+    Do,
+    Draft,
+    Need,
+    Option,
+    Reason,
+    Say,
+    Step,
+    confirmation,
+    settle,
+    step_of,
+    with_argument,
+)
+from agent.providers.offline.readings import orders
+from agent.providers.offline.recent import Done, done_in, done_last, only_device
+from agent.providers.offline.relative import changed, is_relative
+from agent.providers.offline.slots import best_choices
+from agent.providers.offline.toolbox import Choice, Name, Toolbox
+
+# With one of these a message says something else than what is to be done
+_UNCLEAR = (ASKING - {"question"}) | CONDITIONS | DOUBTS | {"negate", "state", "mine", "but"}
+_BESIDE_AGAIN = frozenset({"stop", "request", "filler", "join", "again", "slightly", "switch"})
+
+
+def followup(
+    analysis: Analysis, clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]
+) -> Step | None:
+    """The step for a message that earlier turns complete; None for any other."""
+    step = (
+        _again(analysis, box, past)
+        or changed(clauses, box, past)
+        or _pointing(clauses, analysis, box, past)
+    )
+    return replace(step, earlier=True) if isinstance(step, (Do, Ask)) else step
+
+
+def _again(analysis: Analysis, box: Toolbox, past: Sequence[Turn]) -> Step | None:
+    if not _is_again(analysis):
+        return None
+    said = [analyse(turn.text, analysis.code) for turn in past]
+    while said and _is_again(said[-1]):
+        said.pop()
+    before = clauses_of(said[-1]) if said else ()
+    if len(before) == 1 and is_relative(before[0]):
+        # A bit warmer once more is warmer than now, not as warm as then
+        return changed(before, box, past)
+    repeated = tuple(one.order for one in done_last(past, box))[:MAX_CALLS]
+    return Do(repeated) if repeated else Say("nothing_before")
+
+
+def _is_again(analysis: Analysis) -> bool:
+    senses = {sense for piece in analysis.pieces for sense in piece.senses}
+    known = all(piece.known for piece in analysis.pieces if piece.text.isalnum())
+    asked = any("?" in piece.text for piece in analysis.pieces)
+    return "again" in senses and senses <= _BESIDE_AGAIN and known and not asked
+
+
+def _pointing(
+    clauses: Sequence[Clause], analysis: Analysis, box: Toolbox, past: Sequence[Turn]
+) -> Step | None:
+    done = done_last(past, box)
+    if not done or len(clauses) != 1:
+        return None
+    clause = _whole(clauses[0], analysis)
+    marks = clause.marks
+    if marks & _UNCLEAR or clause.doubted or clause.numbers or clause.paths:
+        return None
+    asked = "question" in marks and "request" not in marks
+    if "another" in marks and not clause.things:
+        return _another(done, clause, asked=asked)
+    if asked or "all" in marks:
+        return None
+    if "too" in marks and clause.things and not clause.actions | clause.values:
+        return _that_too(done, clause)
+    if not orders(clause) or clause.things or _spoke_of_another(done, box, past):
+        return None
+    return _same_device(done, clause, box)
+
+
+def _spoke_of_another(done: Sequence[Done], box: Toolbox, past: Sequence[Turn]) -> bool:
+    """The last turn only looked, at another thing than what was moved before it."""
+    if any(one.profile.acts for one in done):
+        return False
+    for turn in reversed(past[:-1]):
+        moved = [one for one in done_in(turn, box) if one.profile.acts]
+        if moved:
+            return only_device(moved) != only_device(done)
+    return False
+
+
+def _whole(clause: Clause, analysis: Analysis) -> Clause:
+    """A message that names nothing makes no clause: its words are one all the same."""
+    if clause.pieces:
+        return clause
+    asked = any("?" in piece.text for piece in analysis.pieces)
+    colours = frozenset({"question"} if asked else ())
+    return Clause(analysis.pieces, colours, code=analysis.code)
+
+
+def _same_device(done: Sequence[Done], clause: Clause, box: Toolbox) -> Step | None:
+    """Off again: of the one thing that was spoken of."""
+    device = only_device(done)
+    if device is None or "both" in clause.marks:
+        return None
+    drafts = [
+        Draft(profile, {profile.device.name: device.value, profile.switch.name: value.value})
+        for profile in box.speakable
+        if profile.acts and profile.device and profile.switch
+        if device.value in [choice.value for choice in profile.device.choices]
+        for value in best_choices(profile.switch.choices, clause, whole=True)
+    ]
+    exact = [one for one in drafts if set(map(str, one.arguments.values())) & clause.values]
+    meant = exact or drafts
+    return step_of((settle(meant[0]),)) if len(meant) == 1 else None
+
+
+def _that_too(done: Sequence[Done], clause: Clause) -> Step | None:
+    """The pump too: what was done last, with another thing."""
+    drafts = _with_devices(done, clause)
+    if len(drafts) == 1:
+        return step_of((settle(drafts[0]),))
+    return step_of((_which(drafts),)) if drafts else None
+
+
+def _with_devices(done: Sequence[Done], clause: Clause) -> list[Draft]:
+    """The last calls with the things that a clause names, and nothing strange beside them."""
+    drafts: list[Draft] = []
+    values = {repr(one.switched_to) for one in done}
+    for one in done:
+        device = one.profile.device
+        if device is None or len(values) > 1:
+            return []
+        best = best_choices(device.choices, clause)
+        known = {sense for choice in best for sense in choice.senses}
+        if best and all(f"~{p.text}" in known for p in clause.unknown):
+            made = [_draft(one, choice) for choice in best]
+            drafts += [draft for draft in made if draft not in drafts]
+    return drafts
+
+
+def _draft(done: Done, choice: Choice) -> Draft:
+    device = done.profile.device
+    draft = Draft(done.profile, done.order.arguments)
+    return draft if device is None else with_argument(draft, device.name, choice.value)
+
+
+def _another(done: Sequence[Done], clause: Clause, *, asked: bool) -> Step | None:
+    """The other one: what is left of the things that the last tool knows."""
+    last, device = done[-1], done[-1].profile.device
+    if device is None or len({one.profile.name for one in done}) != 1 or clause.unknown:
+        return None
+    used = [one.device for one in done]
+    others = [choice for choice in device.choices if choice not in used]
+    drafts = [_draft(last, choice) for choice in others[:MAX_OPTIONS]]
+    switch = last.profile.switch if last.profile.acts else None
+    if switch is not None and clause.values:
+        values = best_choices(switch.choices, clause, whole=True)
+        if len(values) != 1:
+            return None
+        drafts = [with_argument(draft, switch.name, values[0].value) for draft in drafts]
+    if len(drafts) > 1:
+        return step_of((_which(drafts),))
+    if not drafts:
+        return None
+    # After an order, the other one may be asked about, or ordered too
+    plain = not last.profile.acts or (clause.values and not asked)
+    item = settle(drafts[0])
+    return step_of((item if plain else confirmation((drafts[0],), ""),))
+
+
+def _which(drafts: Sequence[Draft]) -> Need:
+    options = tuple(Option(_named(draft), (draft,)) for draft in drafts[:MAX_OPTIONS])
+    return Need(Reason.MEAN, options)
+
+
+def _named(draft: Draft) -> Choice:
+    """Shown as what would be done, chosen by the name of the thing."""
+    device = draft.profile.device
+    choices = device.choices if device else ()
+    value = None if device is None else draft.arguments.get(device.name)
+    chosen = next((choice for choice in choices if choice.value == value), None)
+    if chosen is None:
+        return Choice(None, "", Name(draft.profile.words, ""))
+    return Choice(None, "", chosen.name, chosen.aliases)
