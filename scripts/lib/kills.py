@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.clock import SystemClock
@@ -26,6 +27,7 @@ from agent.memory.transfer import take_snapshot
 from agent.storage.db import was_set_aside
 
 OWNER = Scope("owner")
+_LIB = Path(__file__).parent
 # Up to the 20th store or so of a run: commits, checkpoints and snapshots are all met
 LONGEST_RUN_S = 0.05
 STORES_PER_SNAPSHOT = 5
@@ -39,7 +41,10 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     if chosen.store:
         asyncio.run(store(chosen.store))
-    return kill(chosen.kills, random.Random(chosen.seed))  # noqa: S311 - moments, not secrets
+    begun_s = time.monotonic()
+    found = kill(chosen.kills, chosen.seed)
+    print(f"{chosen.kills} kills in {time.monotonic() - begun_s:.0f} s: {found.text()}")
+    return 0 if found.is_none else 1
 
 
 async def store(path: Path) -> None:
@@ -54,8 +59,27 @@ async def store(path: Path) -> None:
             await take_snapshot(memory, path.parent)
 
 
-def kill(kills: int, chance: random.Random) -> int:
-    begun_s = time.monotonic()
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What was acknowledged, and what became of it."""
+
+    acknowledged: int
+    lost: int
+    corrupt: int
+
+    @property
+    def is_none(self) -> bool:
+        return not self.lost and not self.corrupt
+
+    def text(self) -> str:
+        return (
+            f"{self.acknowledged} memories acknowledged, {self.lost} lost,"
+            f" {self.corrupt} starts with a damaged database or snapshot"
+        )
+
+
+def kill(kills: int, seed: int = 0) -> Losses:
+    chance = random.Random(seed)  # noqa: S311 - moments, not secrets
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "brain.db"
         lost = corrupt = 0
@@ -65,16 +89,12 @@ def kill(kills: int, chance: random.Random) -> int:
             kept, is_sound = asyncio.run(_kept(path))
             lost += len(acknowledged - kept)
             corrupt += not is_sound
-    print(
-        f"{kills} kills in {time.monotonic() - begun_s:.0f} s: {len(acknowledged)} memories"
-        f" acknowledged, {lost} lost, {corrupt} starts with a damaged database or snapshot"
-    )
-    return 1 if lost or corrupt else 0
+    return Losses(len(acknowledged), lost, corrupt)
 
 
 def _killed(path: Path, after_s: float) -> set[str]:
     """What one run acknowledged before it was killed."""
-    command = [sys.executable, "scripts/lib", "kills", "--store", str(path)]
+    command = [sys.executable, str(_LIB), "kills", "--store", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()

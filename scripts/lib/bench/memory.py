@@ -1,32 +1,28 @@
 """Measures the memory against its bars and prints one table.
 
 Data sets are JSON files of a folder; `datasets.py` beside this file says what is in them. Every row
-has its own file beside this one.
+has its own file beside this one. What is timed runs alone; what is counted shares the cores.
 """
 
 import argparse
-import asyncio
+import multiprocessing
+import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from agent.embeddings.none import NoEmbedder
-from agent.embeddings.onnx import OnnxEmbedder
-from scripts.lib.bench import crowd, embedded, recalled, stored
+from scripts.lib.bench import crowd, embedded, found, killed, scanned, stored, widened
 from scripts.lib.bench.datasets import Dataset, load
-from scripts.lib.bench.recalled import KeptReadings, Shares
 from scripts.lib.bench.table import Row, show
 
 ROOT = Path(__file__).resolve().parents[3]
-# R@5 and R@10 of conversations, each in a store of its own and all in one
-CONVERSATION_BARS = (74.0, 81.0)
-ONE_STORE_BARS = (72.0, 79.0)
-# R@5 of sentences by words alone; the beginning of a file's name tells which
-WORDS_BARS = {"cmrc": 77.0, "drcd": 87.0, "jsquad": 85.0, "korquad": 87.0, "xquad-zh": 87.0}
-# R@5 of sentences with the model: what the simple half-and-half ranking found
-SENTENCE_BARS = {"xquad-en": 94, "xquad-es": 88, "xquad-de": 83, "xquad-vi": 89, "xquad-zh": 88}
+
+Measure = Callable[[], Row | list[Row]]
+Part = tuple[str, Measure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +33,12 @@ class Extent:
     memories: int
     stores: int
     texts: int
+    kills: int
+    vectors: tuple[int, ...]
 
 
-WHOLE = Extent(1_000_000, 100_000, 500, 300)
-QUICK = Extent(60, 10_000, 100, 60)
+WHOLE = Extent(1_000_000, 100_000, 500, 300, 200, (1_000, 10_000, 100_000, 1_000_000))
+QUICK = Extent(60, 10_000, 100, 60, 20, (1_000, 10_000))
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -53,82 +51,58 @@ def main(arguments: Sequence[str]) -> int:
     if not (given.model / "model.onnx").exists():
         print(f"bench-memory: no model in {given.model}: run scripts/setup", file=sys.stderr)
         return 2
-    extent = QUICK if given.quick else WHOLE
-    rows = [
-        row
-        for name, measure in _parts(datasets, given.model, extent)
-        for row in _measured(name, measure)
-    ]
+    rows = list(measured(datasets, given.model, QUICK if given.quick else WHOLE))
     print()
     show(rows)
-    print("\nfound: R@1 / R@5 / R@10 in %, the share of the evidence among the first 1, 5 and 10")
+    print(
+        "\nfound: R@1 / R@5 / R@10 / nDCG@10 in %: the share of the evidence among the first 1, 5"
+        " and 10,\nand how early it comes"
+    )
     return 0 if all(row.held is not False for row in rows) else 1
 
 
-def _parts(
-    datasets: Sequence[Dataset], model: Path, extent: Extent
-) -> list[tuple[str, Callable[[], list[Row]]]]:
+def measured(datasets: Sequence[Dataset], model: Path, extent: Extent) -> Iterator[Row]:
+    """Every row."""
+    for name, measure in _timed(datasets, model, extent):
+        yield from _rows(name, measure)
+    # A process that has had threads is not forked
+    spawning = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=spawning) as pool:
+        parts = _counted(datasets, model, extent)
+        for rows in [pool.submit(_rows, name, measure) for name, measure in parts]:
+            yield from rows.result()
+
+
+def _timed(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
     texts = [document.text for document in datasets[0].documents]
-    parts: list[tuple[str, Callable[[], list[Row]]]] = [
-        ("store", lambda: [stored.measure(texts[: extent.stores])]),
-        ("embedding", lambda: [embedded.measure(texts[: extent.texts], model)]),
+    return [
+        ("store", partial(stored.measure, texts[: extent.stores])),
+        ("embedding", partial(embedded.measure, texts[: extent.texts], model)),
+        ("int8", partial(widened.measure, model, extent.texts)),
+        ("vectors", partial(scanned.measure, extent.vectors)),
         (
             f"{extent.memories:,} memories",
-            lambda: crowd.measure(datasets[0], model, extent.memories),
+            partial(crowd.measure, datasets[0], model, extent.memories),
         ),
     ]
-    found = [(one.name, _finding(one.thinned(extent.queries), model)) for one in datasets]
-    return [*parts, *found]
 
 
-def _finding(dataset: Dataset, model: Path) -> Callable[[], list[Row]]:
-    measure = _conversations if dataset.is_conversation else _sentences
-    return lambda: asyncio.run(measure(dataset, model))
-
-
-async def _conversations(dataset: Dataset, model: Path) -> list[Row]:
-    embedder = OnnxEmbedder(model)
-    kept = KeptReadings(embedder)
-    rows = []
-    for what, stores, bars in (
-        ("a store for each", dataset.groups(), CONVERSATION_BARS),
-        ("all in one store", [dataset], ONE_STORE_BARS),
-    ):
-        shares = await recalled.agent(stores, kept)
-        beside = await recalled.baselines(stores, kept)
-        held = shares.at(5) >= bars[0] and shares.at(10) >= bars[1]
-        bar = f"R@5 / R@10 >= {bars[0]:g} / {bars[1]:g}"
-        rows.append(Row(f"{dataset.name}, {what}", bar, shares.text(), beside.text(), held))
-    await embedder.aclose()
-    return rows
-
-
-async def _sentences(dataset: Dataset, model: Path) -> list[Row]:
-    embedder = OnnxEmbedder(model)
-    kept = KeptReadings(embedder)
-    stores = dataset.groups()
-    both, beside = await recalled.agent(stores, kept), await recalled.baselines(stores, kept)
-    words = await recalled.agent(stores, NoEmbedder())
-    await embedder.aclose()
+def _counted(datasets: Sequence[Dataset], model: Path, extent: Extent) -> list[Part]:
     return [
-        _sentence_row(dataset.name, "with the model", both, beside.text(), SENTENCE_BARS),
-        _sentence_row(dataset.name, "words only", words, f"BM25 {beside.words.text()}", WORDS_BARS),
+        (f"{extent.kills} kills", partial(killed.measure, extent.kills)),
+        *(
+            (one.name, partial(found.measure, one.thinned(extent.queries), model))
+            for one in datasets
+        ),
     ]
 
 
-def _sentence_row(name: str, what: str, shares: Shares, beside: str, bars: dict[str, float]) -> Row:
-    bar = next((bar for start, bar in bars.items() if name.startswith(start)), None)
-    held = None if bar is None else round(shares.at(5)) >= bar
-    said = "no bar" if bar is None else f"R@5 >= {bar:g}"
-    return Row(f"{name}, {what}", said, shares.text(), beside, held)
-
-
-def _measured(name: str, measure: Callable[[], list[Row]]) -> list[Row]:
+def _rows(name: str, measure: Measure) -> list[Row]:
     print(f"{name} ...", flush=True)
     began_s = time.monotonic()
     rows = measure()
     print(f"{name}: {time.monotonic() - began_s:.0f} s", flush=True)
-    return rows
+    return rows if isinstance(rows, list) else [rows]
 
 
 def _parser() -> argparse.ArgumentParser:

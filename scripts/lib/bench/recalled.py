@@ -1,5 +1,6 @@
 """How much of what is asked for is among the first found: the agent's memory and its baselines."""
 
+import math
 import tempfile
 import time
 from collections.abc import Sequence
@@ -30,16 +31,32 @@ class Shares:
     """Of the evidence, by how many of the first found are looked at; averaged over questions."""
 
     found: dict[int, list[float]] = field(default_factory=lambda: {first: [] for first in FIRST})
+    gains: list[float] = field(default_factory=list)
 
     def count(self, ids: Sequence[str], wanted: frozenset[str]) -> None:
         for first in FIRST:
             self.found[first].append(len(wanted.intersection(ids[:first])) / len(wanted))
+        self.gains.append(_gain(ids, wanted))
 
     def at(self, first: int) -> float:
         return fmean(self.found[first]) * 100 if self.found[first] else 0.0
 
+    @property
+    def ndcg(self) -> float:
+        """Among the first ten; what is found early counts more."""
+        return fmean(self.gains) * 100 if self.gains else 0.0
+
     def text(self) -> str:
-        return " / ".join(f"{self.at(first):.1f}" for first in FIRST)
+        shares = " / ".join(f"{self.at(first):.1f}" for first in FIRST)
+        return f"{shares} / {self.ndcg:.1f}"
+
+
+def _gain(ids: Sequence[str], wanted: frozenset[str]) -> float:
+    """Of what the best order would give."""
+    most = max(FIRST)
+    steps = [1 / math.log2(place + 2) for place in range(most)]
+    gained = math.fsum(step for step, one in zip(steps, ids, strict=False) if one in wanted)
+    return gained / math.fsum(steps[: len(wanted)])
 
 
 class KeptReadings:

@@ -1,14 +1,16 @@
-"""The table that scripts/bench-link prints: one row for each bar."""
+"""The table that a benchmark prints: one row for each bar."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 _TITLES = ("what", "bar", "measured", "baseline of this run", "verdict")
+# Of a row that is there to be looked at
+NO_BAR = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A bar and what was found; `held` is None where nothing was measured."""
+    """A bar and what was found; `held` is None where nothing was measured, or without a bar."""
 
     what: str
     bar: str
@@ -19,6 +21,8 @@ class Row:
     @property
     def cells(self) -> tuple[str, ...]:
         verdict = {True: "held", False: "MISSED", None: "not run"}[self.held]
+        if self.bar == NO_BAR:
+            verdict = NO_BAR
         return (self.what, self.bar, self.measured, self.baseline, verdict)
 
 
