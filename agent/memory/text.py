@@ -33,7 +33,12 @@ _EMPTY = (
     " their them then there they this to us ve was we were what when where which who whom why"
     " will with would you your"
 )
-_EMPTY_WORDS = frozenset(_EMPTY.split())
+# Pairs of Chinese question words: memories state, so the few that have them are no answers
+_ASKING_PAIRS = (
+    "什么 什麼 么时 麼時 是什 为什 為什 怎么 怎麼 如何 何时 何時 何种 何種 哪个 哪個 哪些 哪里 哪裡"
+    " 哪种 哪種 哪一 哪位 哪年 哪座 哪支 多少 多大 多长 多長 几个 幾個 谁的 誰的 是谁 是誰"
+)
+_EMPTY_WORDS = frozenset(_EMPTY.split() + _ASKING_PAIRS.split())
 # Distinct characters of a household's texts; each is classified once
 _CLASSIFIED_CHARACTERS = 8192
 

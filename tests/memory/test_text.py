@@ -64,3 +64,8 @@ def test_a_long_question_is_cut() -> None:
     assert asked_tokens(" ".join(f"word{number}" for number in range(100)), 7) == [
         f"word{number}" for number in range(7)
     ]
+
+
+def test_a_chinese_question_leaves_out_what_only_asks() -> None:
+    assert asked_tokens("我姐姐叫什么", 10) == ["我姐", "姐姐", "姐叫", "叫什"]
+    assert asked_tokens("什么", 10) == ["什么"]
