@@ -136,9 +136,6 @@ class _Body:
         if not self._tool and (name := NAME.match(self._text, place)):
             self._tool = name[0]
             place = self._reader.after_space(name.end())
-            is_known = self._tool in self._offered
-            if is_known and self._closing.match(self._text, place):
-                return self._ended((Wanted(self._tool, "{}"),), place)
         if self._text[place : place + 1] in {"{", "["}:
             return self._from_json(place)
         if not self._tool:

@@ -1,0 +1,33 @@
+"""Which models take tools, as they were found: kept for a while, by service and model.
+
+A service that learns tools, or a local model that is loaded with another template, is found out
+when the time is over. What was found is kept as long as the process; a restart costs one refusal.
+"""
+
+from agent.clock import Clock
+
+# A day: often enough to notice a service that has learned tools, seldom enough to cost nothing
+WORDS_FOR_S = 24 * 3600.0
+# More than anybody switches between; the oldest goes
+MAX_REMEMBERED = 256
+
+Asked = tuple[str, str]
+
+
+class ToolForms:
+    """Remembers who refused tools; shared by every way to a model."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until_s: dict[Asked, float] = {}
+
+    def takes_words(self, service: str, model: str) -> bool:
+        """Whether tools have to be told in words."""
+        return self._until_s.get((service, model), 0.0) > self._clock.monotonic_s()
+
+    def refused(self, service: str, model: str) -> None:
+        """The model takes no tools."""
+        self._until_s.pop((service, model), None)
+        self._until_s[service, model] = self._clock.monotonic_s() + WORDS_FOR_S
+        if len(self._until_s) > MAX_REMEMBERED:
+            del self._until_s[next(iter(self._until_s))]

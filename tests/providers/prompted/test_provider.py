@@ -1,0 +1,184 @@
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+
+import pytest
+
+from agent.errors import ProviderRefused, ToolsUnsupported, TransientProviderError
+from agent.messages import ChatMessage, Effect, ToolSpec
+from agent.providers.base import (
+    Capabilities,
+    ChatRequest,
+    ChatResponse,
+    Provider,
+    Stop,
+    TextDelta,
+    Usage,
+)
+from agent.providers.prompted.forms import WORDS_FOR_S, ToolForms
+from agent.providers.prompted.provider import PromptedProvider, ToolForm
+from tests.fakes.clock import SteppedClock
+
+TOOLS = (ToolSpec("time_now", "The time.", {"type": "object"}, Effect.READ),)
+ASKED = ChatRequest((ChatMessage.user("what time is it?"),), TOOLS)
+CALL = '<tool_call>{"name":"time_now","arguments":{}}</tool_call>'
+BROKEN = "<tool_call>time please</tool_call>"
+
+
+class ToollessProvider(Provider):
+    """Refuses tools though it is said to take them; streams its answers by the character."""
+
+    name = "toolless"
+
+    def __init__(self, *answers: ChatResponse | str, native: bool = True) -> None:
+        self._answers = list(answers)
+        self._native = native
+        self.requests: list[ChatRequest] = []
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        raise AssertionError("only streams")
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+        self.requests.append(request)
+        if request.tools:
+            raise ToolsUnsupported("m takes no tools")
+        answer = self._answers.pop(0)
+        response = ChatResponse(answer) if isinstance(answer, str) else answer
+        for char in response.text:
+            yield TextDelta(char)
+        yield replace(response, usage=Usage(10, 1))
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return Capabilities(native_tools=self._native, streaming=True)
+
+
+def wrapped(
+    inner: Provider, clock: SteppedClock | None = None, form: ToolForm = ToolForm.AUTO
+) -> PromptedProvider:
+    return PromptedProvider(inner, "m", ToolForms(clock or SteppedClock()), form)
+
+
+async def all_of(provider: Provider, request: ChatRequest) -> tuple[str, ChatResponse]:
+    """What was shown, and the response at the end."""
+    shown = []
+    async for item in provider.stream(request):
+        if isinstance(item, ChatResponse):
+            return "".join(shown), item
+        shown.append(item.text)
+    raise AssertionError("no response")
+
+
+async def test_a_model_that_refuses_tools_is_asked_the_same_in_words() -> None:
+    inner = ToollessProvider(f"Let me see.\n{CALL}")
+    shown, response = await all_of(wrapped(inner), ASKED)
+    assert shown == response.text == "Let me see."
+    (call,) = response.tool_calls
+    assert (call.name, call.arguments_json, response.stop) == ("time_now", "{}", Stop.TOOLS)
+    assert [bool(request.tools) for request in inner.requests] == [True, False]
+
+
+async def test_the_refusal_is_remembered_for_a_day() -> None:
+    clock = SteppedClock()
+    inner = ToollessProvider("one", "two", "three")
+    provider = wrapped(inner, clock)
+    assert provider.capabilities().native_tools
+    await provider.chat(ASKED)
+    await provider.chat(ASKED)
+    assert not provider.capabilities().native_tools
+    assert len(inner.requests) == 3
+    clock.advance(WORDS_FOR_S + 1)
+    assert provider.capabilities().native_tools
+    await provider.chat(ASKED)
+    assert len(inner.requests) == 5
+
+
+async def test_another_model_of_the_service_is_asked_for_itself() -> None:
+    inner = ToollessProvider("one", "two")
+    provider = wrapped(inner)
+    await provider.chat(ASKED)
+    assert provider.capabilities("other").native_tools
+    await provider.chat(replace(ASKED, model="other"))
+    assert len(inner.requests) == 4
+
+
+async def test_another_key_of_the_service_need_not_find_out_again() -> None:
+    forms = ToolForms(SteppedClock())
+    first, second = ToollessProvider("one"), ToollessProvider("two")
+    await PromptedProvider(first, "m", forms).chat(ASKED)
+    await PromptedProvider(second, "m", forms).chat(ASKED)
+    assert len(second.requests) == 1
+
+
+async def test_a_model_that_is_known_to_take_no_tools_is_not_tried() -> None:
+    inner = ToollessProvider("one", native=False)
+    await wrapped(inner).chat(ASKED)
+    assert len(inner.requests) == 1
+
+
+async def test_words_can_be_chosen_and_refused() -> None:
+    inner = ToollessProvider("one")
+    await wrapped(inner, form=ToolForm.WORDS).chat(ASKED)
+    assert len(inner.requests) == 1
+    with pytest.raises(ToolsUnsupported):
+        await wrapped(ToollessProvider("one"), form=ToolForm.NATIVE).chat(ASKED)
+
+
+async def test_a_call_that_cannot_be_read_goes_back_to_the_model() -> None:
+    inner = ToollessProvider(f"I look. {BROKEN}", f"Again. {CALL}", native=False)
+    shown, response = await all_of(wrapped(inner), ASKED)
+    assert shown == response.text == "I look.\nAgain."
+    assert [call.name for call in response.tool_calls] == ["time_now"]
+    assert response.usage == Usage(20, 2)
+    assert BROKEN in inner.requests[1].messages[-2].text
+    assert "was not used" in inner.requests[1].messages[-1].text
+
+
+async def test_nothing_of_an_answer_with_a_call_that_cannot_be_read_is_used() -> None:
+    inner = ToollessProvider(f"{CALL}{BROKEN}", "Never mind.", native=False)
+    _, response = await all_of(wrapped(inner), ASKED)
+    assert (response.text, response.tool_calls) == ("Never mind.", ())
+
+
+async def test_after_two_repairs_it_is_over() -> None:
+    inner = ToollessProvider(BROKEN, BROKEN, BROKEN, "never", native=False)
+    with pytest.raises(ProviderRefused, match="3 times over"):
+        await wrapped(inner).chat(ASKED)
+    assert len(inner.requests) == 3
+
+
+@pytest.mark.parametrize("end", range(len("<tool_call>"), len(CALL)))
+async def test_a_call_that_the_token_limit_cut_never_runs(end: int) -> None:
+    inner = ToollessProvider(ChatResponse(CALL[:end], stop=Stop.LENGTH), native=False)
+    with pytest.raises(ProviderRefused, match="max_tokens"):
+        await wrapped(inner).chat(ASKED)
+
+
+@pytest.mark.parametrize("end", range(1, len("<tool_call>")))
+async def test_half_a_mark_at_the_token_limit_is_text(end: int) -> None:
+    inner = ToollessProvider(ChatResponse(CALL[:end], stop=Stop.LENGTH), native=False)
+    assert await wrapped(inner).chat(ASKED) == ChatResponse(
+        CALL[:end], stop=Stop.LENGTH, usage=Usage(10, 1)
+    )
+
+
+async def test_a_stream_that_breaks_off_runs_nothing() -> None:
+    class BreakingProvider(ToollessProvider):
+        async def stream(
+            self, request: ChatRequest
+        ) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+            yield TextDelta(CALL)
+            raise TransientProviderError("the network is gone")
+
+    with pytest.raises(TransientProviderError):
+        await wrapped(BreakingProvider(native=False)).chat(ASKED)
+
+
+async def test_thoughts_that_used_up_all_tokens_are_said_to_have() -> None:
+    inner = ToollessProvider(ChatResponse("<think>hm", stop=Stop.LENGTH), native=False)
+    with pytest.raises(ProviderRefused, match="max_tokens"):
+        await wrapped(inner).chat(ASKED)
+
+
+async def test_without_tools_nothing_is_a_call() -> None:
+    inner = ToollessProvider(CALL, native=False)
+    response = await wrapped(inner).chat(replace(ASKED, tools=()))
+    assert (response.text, response.tool_calls) == (CALL, ())
