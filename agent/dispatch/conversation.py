@@ -69,7 +69,8 @@ class Conversations:
             return await self.finish(accepted, INTERRUPTED_TEXT)
         if len(inbound.text) > MAX_MESSAGE_CHARS:
             return await self.finish(accepted, TOO_LONG_TEXT)
-        await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
+        if not accepted.has_begun:
+            await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
         try:
             with self._parts.activity.thinking():
                 async with asyncio.timeout(self._agent.turn_timeout_s):

@@ -64,14 +64,15 @@ class Dispatcher:
 
     async def deliver(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
         """Take a message; when this returns it is committed, or was known already."""
-        if command_of(inbound.text) is Command.ESTOP:
+        command = command_of(inbound.text)
+        if command is Command.ESTOP:
             # Before anything that can fail or wait
             await self._oversight.engage(inbound)
-        accepted = await self._journal.transact(lambda db: inbox.accept(db, inbound))
+        begins = command is None and self._is_free_for(inbound.conversation)
+        accepted = await self._journal.transact(lambda db: inbox.accept(db, inbound, begins=begins))
         if accepted is None:
             _log.info("%s %s came again; dropped", inbound.channel, inbound.message_id)
             return
-        command = command_of(inbound.text)
         if command is None:
             self._queue(accepted, tasks)
         else:
@@ -109,6 +110,9 @@ class Dispatcher:
     def _break_off(self) -> None:
         for conversation in list(self._at_work):
             self.stop(conversation)
+
+    def _is_free_for(self, conversation: str) -> bool:
+        return conversation not in self._waiting and not self._turns.locked()
 
     def _queue(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
         conversation = accepted.inbound.conversation

@@ -23,19 +23,27 @@ class Accepted:
     Args:
         attempts: how often a turn has begun on it.
         acted: a turn on it has begun something that changes the world.
+        has_begun: its first turn was counted when it was accepted.
     """
 
     inbox_id: int
     inbound: Inbound
     attempts: int = 0
     acted: bool = False
+    has_begun: bool = False
 
 
-def accept(connection: sqlite3.Connection, inbound: Inbound) -> Accepted | None:
-    """The message, committed by the caller; None when it was accepted before."""
+def accept(
+    connection: sqlite3.Connection, inbound: Inbound, *, begins: bool = False
+) -> Accepted | None:
+    """The message, committed by the caller; None when it was accepted before.
+
+    Args:
+        begins: a turn begins on it at once: counted here, it needs no commit of its own.
+    """
     cursor = connection.execute(
         "INSERT OR IGNORE INTO inbox (channel, message_id, sender, reply_target, thread, text,"
-        " provenance, received_at_s, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " provenance, received_at_s, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             inbound.channel,
             inbound.message_id,
@@ -45,12 +53,13 @@ def accept(connection: sqlite3.Connection, inbound: Inbound) -> Accepted | None:
             inbound.text,
             int(inbound.provenance),
             inbound.received_at_s,
-            InboxState.ACCEPTED.value,
+            (InboxState.RUNNING if begins else InboxState.ACCEPTED).value,
+            int(begins),
         ),
     )
     if cursor.rowcount == 0 or cursor.lastrowid is None:
         return None
-    return Accepted(cursor.lastrowid, inbound)
+    return Accepted(cursor.lastrowid, inbound, has_begun=begins)
 
 
 def begin(connection: sqlite3.Connection, inbox_id: int) -> None:

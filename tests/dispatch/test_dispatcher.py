@@ -179,6 +179,29 @@ async def test_an_unanswered_message_is_answered_after_a_restart(tmp_path: Path)
         assert await channel.wait_for(1) == ["echo: hi"]
 
 
+async def test_a_turn_is_counted_when_it_begins_be_it_with_its_message(tmp_path: Path) -> None:
+    provider = StalledProvider()
+    async with running(tmp_path, provider, FakeChannel()) as agent:
+        await agent.say("hi", "1")
+        await agent.say("ho", "2")
+        await provider.asked.wait()
+        left = await agent.journal.look(inbox.unanswered)
+        assert [accepted.attempts for accepted in left] == [1, 0]
+        await agent.say("/stop", "3")
+        await agent.say("/stop", "4")
+
+
+async def test_a_turn_that_ended_with_the_power_counts_as_one_that_broke(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "agent.db")
+    await journal.transact(lambda db: inbox.accept(db, message("hi"), begins=True))
+    await journal.aclose()
+    provider, channel = BrokenProvider(), FakeChannel()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.dispatcher.resume(agent.tasks)
+        assert await channel.wait_for(1) == [PARKED_TEXT]
+        assert provider.count == 1
+
+
 async def test_a_turn_that_had_acted_is_reported_after_a_restart_not_repeated(
     tmp_path: Path,
 ) -> None:
@@ -293,7 +316,7 @@ async def test_an_emergency_stop_overtakes_everything(tmp_path: Path) -> None:
 async def test_an_emergency_stop_needs_no_storage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_db: object, _inbound: object) -> None:
+    def full(_db: object, _inbound: object, **_begins: bool) -> None:
         raise StorageFull("no room")
 
     async with running(tmp_path, EchoProvider(), FakeChannel()) as agent:
