@@ -124,6 +124,36 @@ async def test_what_is_asked_for_scores_higher_than_what_is_not_there(
     assert there.score > 0.4 > not_there.score
 
 
+@pytest.mark.parametrize(
+    ("answer", "asked", "foreign"),
+    [
+        ("my sister is called Mei", "sister", "roses"),
+        (
+            "Anna: we repaired the pump in the cellar on Friday",
+            "on which day of last week was the pump down in the cellar repaired by you",
+            "which of the two kings was crowned after the long war of the roses",
+        ),
+        ("我姐姐的生日是五月三号", "姐姐的生日是什么时候", "玫瑰战争是谁赢的"),
+        (
+            "Meine Schwester ist gegen Penizillin allergisch",
+            "Wogegen ist die Schwester allergisch",
+            "Wer gewann den Krieg der Rosen",
+        ),
+    ],
+)
+async def test_one_threshold_serves_all_questions_and_all_sizes_of_a_store(
+    memory: SqliteMemory, answer: str, asked: str, foreign: str
+) -> None:
+    await remember(memory, answer)
+    [alone] = await memory.recall(asked, 1, MEI)
+    await remember(memory, *(f"shelf {number} of the shed holds paint" for number in range(60)))
+    [among_others] = await memory.recall(asked, 1, MEI)
+    [not_asked] = await memory.recall(foreign, 1, MEI)
+    assert among_others.content == answer
+    assert alone.score == pytest.approx(among_others.score, abs=0.1)
+    assert among_others.score > 0.4 > (not_asked.score or 0.0)
+
+
 async def test_an_empty_question_lists_the_newest(
     memory: SqliteMemory, clock: SteppedClock
 ) -> None:
