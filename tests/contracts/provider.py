@@ -5,7 +5,6 @@ A case brings its own streams, written from its vendor's documentation.
 
 import json
 from collections.abc import Iterator
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +20,7 @@ from agent.providers.reader import Patience
 from agent.providers.service import ServiceProvider
 from agent.providers.wire import Sampling, ToldError, Wire
 from tests.fakes.llm_server import Call, Reply
+from tests.fakes.llm_talk import heard
 from tests.fakes.llm_transport import OneReplyTransport
 
 KEY = "canary-0123456789"
@@ -66,22 +66,6 @@ def provider_of(case: WireCase, reply: Reply) -> ServiceProvider[Any]:
     endpoint = Endpoint("http://service.invalid/v1", Secret(KEY), "SOME_KEY")
     http = HttpClient(OneReplyTransport(reply))
     return ServiceProvider("fake", endpoint, case.wire, SAMPLING, http, Patience(5.0))
-
-
-async def heard(
-    provider: ServiceProvider[Any], request: ChatRequest = ASKED
-) -> tuple[str, ChatResponse | ProviderError]:
-    """The text that was shown, and how it ended."""
-    shown = ""
-    try:
-        async with aclosing(provider.stream(request)) as items:
-            async for item in items:
-                if isinstance(item, ChatResponse):
-                    return shown, item
-                shown += item.text
-    except ProviderError as err:
-        return shown, err
-    raise AssertionError("the stream ended without a response")
 
 
 def _reply(case: WireCase, body: bytes, **more: Any) -> Reply:

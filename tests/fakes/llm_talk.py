@@ -8,7 +8,7 @@ from agent.config import Secret
 from agent.errors import ProviderError
 from agent.http import HttpClient
 from agent.messages import ChatMessage
-from agent.providers.base import ChatRequest, ChatResponse
+from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.providers.completions.dialect import Dialect
 from agent.providers.create import service_provider
 from agent.providers.reader import Patience
@@ -45,7 +45,7 @@ def provider_of(reply: Reply) -> ServiceProvider[Dialect]:
 
 
 async def heard(
-    provider: ServiceProvider[Dialect], request: ChatRequest = ASKED
+    provider: Provider, request: ChatRequest = ASKED
 ) -> tuple[str, ChatResponse | ProviderError]:
     """The text that was shown, and how it ended."""
     shown = ""
