@@ -51,6 +51,7 @@ class KnownService:
         own_url: what such an account's address looks like, for people.
         usual_path: added to an address that a person gives as a host alone.
         is_found_by_key: whether a key in the environment is reason enough to use it.
+        takes_tools: whether it is worth asking; if not, models are told of tools in words.
         least_patience_s: how long it may be silent at least, whatever is configured.
     """
 
@@ -67,6 +68,7 @@ class KnownService:
     usual_path: str = "/v1"
     headers: Mapping[str, str] = field(default_factory=dict)
     is_found_by_key: bool = False
+    takes_tools: bool = True
     least_patience_s: float = 0.0
 
 
@@ -168,6 +170,7 @@ _SERVICES = (
         ("PERPLEXITY_API_KEY",),
         aliases=("pplx",),
         usual_path="",
+        takes_tools=False,
     ),
     KnownService(
         "together",

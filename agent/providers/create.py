@@ -16,12 +16,15 @@ from agent.providers.catalog import OPENAI, KnownService, WireName
 from agent.providers.classifier import Classifier
 from agent.providers.credentials import chosen_service, find_keys
 from agent.providers.endpoint import Endpoint
+from agent.providers.prompted.forms import ToolForms
+from agent.providers.prompted.provider import PromptedProvider, ToolForm
 from agent.providers.reader import Patience
 from agent.providers.reliable import ReliableProvider
 from agent.providers.router import RouterProvider
 from agent.providers.section import MainProviderSettings
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import AUTO, OFFLINE, ProviderSettings, endpoint
+from agent.providers.sight import SightedProvider
 from agent.providers.wire import Sampling, Wire
 
 AnyService = ServiceProvider[Any]
@@ -93,7 +96,8 @@ def chain(
     Raises:
         ConfigRefused: one of them cannot be asked.
     """
-    return ReliableProvider(_Ways(settings, named, environ, http, meter).usual(), clock)
+    ways = _Ways(settings, named, environ, http, meter, ToolForms(clock))
+    return ReliableProvider(ways.usual(), clock)
 
 
 def routed(
@@ -109,7 +113,7 @@ def routed(
     Raises:
         ConfigRefused: one of them cannot be asked.
     """
-    ways = _Ways(settings, named, environ, http, meter)
+    ways = _Ways(settings, named, environ, http, meter, ToolForms(clock))
     usual = ways.usual()
     routes = {
         hint: ReliableProvider(_distinct(ways.to(target, f"provider.routes.{hint}"), usual), clock)
@@ -127,19 +131,30 @@ class _Ways:
     environ: Mapping[str, str]
     http: HttpClient
     meter: Meter
+    forms: ToolForms
 
     def usual(self) -> list[Candidate]:
         first = service_providers(self.settings, self.environ, self.http)
         fallbacks = (self.to(name, "provider.fallbacks") for name in self.settings.fallbacks)
         # What a request asks for, it asks of the first: others do not have the same models
-        usual = Candidate(first[0].name, [self.meter(way) for way in first])
+        usual = Candidate(first[0].name, [self._fitted(way, self.settings) for way in first])
         return [usual, *fallbacks]
 
     def to(self, wanted: str, key: str) -> Candidate:
         """What a fallback or a route names; `key` is where."""
         where, theirs = _named(wanted, key, self.settings, self.named)
         ways = service_providers(theirs, self.environ, self.http, where)
-        return Candidate(wanted, [self.meter(way) for way in ways], ways[0].model)
+        return Candidate(wanted, [self._fitted(way, theirs) for way in ways], ways[0].model)
+
+    def _fitted(self, way: AnyService, settings: ProviderSettings) -> Provider:
+        """A way whose model is shown only what it takes."""
+        service = chosen_service(settings, self.environ) or OPENAI
+        form = ToolForm(settings.tool_calls)
+        if form is ToolForm.AUTO and not service.takes_tools:
+            form = ToolForm.WORDS
+        sees = None if settings.vision == "auto" else settings.vision == "yes"
+        told = PromptedProvider(self.meter(way), way.model, self.forms, form)
+        return SightedProvider(told, way.model, sees=sees)
 
 
 def _distinct(first: Candidate, others: Sequence[Candidate]) -> list[Candidate]:

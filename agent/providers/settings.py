@@ -1,6 +1,6 @@
 """The `[provider]` section: which language model answers, where it is, and its limits."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Meta
@@ -38,6 +38,11 @@ class ProviderSettings(Section, frozen=True, kw_only=True):
     max_tokens: Annotated[int, Meta(ge=16, le=1_000_000)] = DEFAULT_MAX_TOKENS
     # Window that Ollama is asked for; it takes memory where the model runs
     context_tokens: Annotated[int, Meta(ge=1024, le=10_000_000)] = 16_384
+    # auto: the service's own way, in words where it refuses that; words also help where a local
+    # server takes tools and loses them
+    tool_calls: Literal["auto", "native", "words"] = "auto"
+    # auto: what is known of the model by its service and name
+    vision: Literal["auto", "yes", "no"] = "auto"
     # Longest wait for a whole answer
     timeout_s: Annotated[float, Meta(ge=1, le=3600)] = 120.0
     # Longest wait for its beginning: a local model may have to be loaded first

@@ -5,6 +5,7 @@ import pytest
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.http import HttpClient
+from agent.messages import ChatMessage, Effect, ToolSpec
 from agent.providers.base import ChatRequest
 from agent.providers.catalog import Auth
 from agent.providers.create import chain, routed, service_providers
@@ -209,3 +210,34 @@ async def test_a_route_may_be_another_model_of_the_same_service(http: HttpClient
         provider = routed(settings, {}, {}, http, SteppedClock())
         await provider.chat(ChatRequest(ASKED.messages, model="hint:fast"))
     assert [request.body["model"] for request in server.requests] == ["tiny"]
+
+
+async def test_a_service_without_tools_is_asked_again_in_words(http: HttpClient) -> None:
+    refusal = failed(400, "m does not support tools")
+    call = '<tool_call>{"name":"time_now","arguments":{}}</tool_call>'
+    async with running(refusal, streamed(call), streamed("It is noon.")) as server:
+        settings = ProviderSettings(base_url=server.base_url, api_key=Secret("k"), model="m")
+        provider = chained(settings, http)
+        tool = ToolSpec("time_now", "The time.", {"type": "object"}, Effect.READ)
+        asked = ChatRequest((ChatMessage.user("what time is it?"),), (tool,))
+        assert [wanted.name for wanted in (await provider.chat(asked)).tool_calls] == ["time_now"]
+        assert (await provider.chat(asked)).text == "It is noon."
+    assert ["tools" in request.body for request in server.requests] == [True, False, False]
+
+
+async def test_tools_are_told_in_words_where_that_is_chosen_or_known(http: HttpClient) -> None:
+    for settings in (
+        ProviderSettings(api_key=Secret("k"), tool_calls="words"),
+        ProviderSettings(kind="perplexity", api_key=Secret("k"), model="sonar"),
+    ):
+        assert not chained(settings, http).capabilities().native_tools
+    assert chained(ProviderSettings(api_key=Secret("k")), http).capabilities().native_tools
+
+
+async def test_whether_a_model_sees_is_known_or_chosen(http: HttpClient) -> None:
+    key = Secret("k")
+    assert chained(ProviderSettings(api_key=key), http).capabilities().vision
+    blind = ProviderSettings(api_key=key, model="small-text")
+    assert not chained(blind, http).capabilities().vision
+    told = ProviderSettings(api_key=key, model="small-text", vision="yes")
+    assert chained(told, http).capabilities().vision
