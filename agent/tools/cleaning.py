@@ -79,9 +79,25 @@ GEMINI_PLAIN = SchemaRules(
 )
 
 
+# Every tool for more than one service; tools live as long as the agent, and are told to a model
+# at every request
+_MOST_KEPT = 256
+# By identity: the schema itself is kept, so that no other one can take its place
+_kept: dict[tuple[int, SchemaRules], tuple[Mapping[str, object], dict[str, object]]] = {}
+
+
 def cleaned(schema: Mapping[str, object], rules: SchemaRules) -> dict[str, object]:
-    """The schema of a tool's arguments as `rules` want it; `schema` is not changed."""
-    return {**_Cleaning(schema, rules).clean(schema, (), 0), "type": "object"}
+    """The schema of a tool's arguments as `rules` want it.
+
+    Nobody changes either of them: the same schema gives the same result, made once.
+    """
+    key = (id(schema), rules)
+    if key not in _kept:
+        while len(_kept) >= _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        result = {**_Cleaning(schema, rules).clean(schema, (), 0), "type": "object"}
+        _kept[key] = (schema, result)
+    return _kept[key][1]
 
 
 class _Cleaning:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.tools import cleaning
 from agent.tools.cleaning import CONSERVATIVE, FULL, GEMINI_PLAIN, MAX_NODES, SchemaRules, cleaned
 
 ALL_RULES = (FULL, CONSERVATIVE, GEMINI_PLAIN)
@@ -179,3 +180,14 @@ def test_whatever_comes_is_cleaned_without_being_changed(
     json.dumps(found)
     assert found["type"] == "object"
     assert "$ref" not in found
+
+
+def test_a_schema_is_cleaned_once_and_many_are_not_kept() -> None:
+    schema: dict[str, object] = {"type": "object", "properties": {"a": {"type": "string"}}}
+    first = cleaned(schema, FULL)
+    assert cleaned(schema, FULL) is first
+    assert cleaned(schema, GEMINI_PLAIN) is not first
+    for number in range(600):
+        other = {"type": "object", "description": f"tool {number}"}
+        assert cleaned(other, FULL)["description"] == f"tool {number}"
+    assert len(cleaning._kept) <= cleaning._MOST_KEPT
