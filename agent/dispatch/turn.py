@@ -21,6 +21,7 @@ from agent.tools.base import AnyTool, ToolContext
 from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
+    from agent.dispatch.guidance import Guidance
     from agent.tools.shelf import Shelf
 
 _log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ class _Progress:
 
     whole: ToolContext
     fresh: ToolContext
+    guidance: "Guidance"
     model: str | None = None
     is_fresh: bool = True
     added: list[ChatMessage] = field(default_factory=list)
@@ -103,17 +105,22 @@ class TurnRunner:
             word: the trust of the last one alone.
             model: what is asked; None is what is configured.
         """
-        progress = _Progress(context, replace(context, provenance=word), model)
-        for _ in range(self._max_iterations):
+        progress = _Progress(context, replace(context, provenance=word), _new_guidance(), model)
+        for left in reversed(range(self._max_iterations)):
+            said = (*messages, *progress.added, *progress.guidance.aside)
             try:
-                response = await self._ask_model((*messages, *progress.added), progress, seams)
+                response = await self._ask_model(said, progress, seams)
             except ProviderError as err:
                 _log.warning("%s did not answer: %s", self.provider.name, err)
                 return _finished(progress, f"I got no answer from the language model: {err}")
             progress.is_fresh &= response.heeds_only_this_turn
             if not response.tool_calls:
+                if left and progress.guidance.is_only_announced(response):
+                    progress.shown.append(f"{response.text}\n")
+                    continue
                 return _finished(progress, response.text or "(the model gave an empty answer)")
-            await self._use_tools(response, progress, seams)
+            if stopped := await self._use_tools(response, progress, seams):
+                return _finished(progress, stopped)
         return _finished(
             progress,
             f"I stopped after {self._max_iterations} rounds of tool use without a final answer. "
@@ -149,7 +156,10 @@ class TurnRunner:
 
     async def _use_tools(
         self, response: ChatResponse, progress: _Progress, seams: TurnSeams
-    ) -> None:
+    ) -> str:
+        """Why the turn ends with these calls; empty where it goes on."""
+        guidance = progress.guidance
+        guidance.begin_round()
         calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
         # A service that gets its own words back wants an answer to each of their calls
         echo = response.echo if len(calls) == len(response.tool_calls) else None
@@ -158,24 +168,33 @@ class TurnRunner:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
             context = progress.fresh if progress.is_fresh else progress.whole
-            result = await self._use_tool(call, context, seams)
+            result = await self._use_tool(call, context, seams, guidance)
             _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
             progress.fresh = _having_read(progress.fresh, result)
             progress.whole = _having_read(progress.whole, result)
             text = _for_model(result)
             progress.added.append(ChatMessage.tool(call, text, is_error=not result.success))
+            guidance.note(call, result, changes=self._changes(call))
+        told, stopped = guidance.end_round()
+        if told:
+            last = progress.added[-1]
+            progress.added[-1] = replace(last, text=f"{last.text}\n({told})")
+        return stopped
 
-    async def _use_tool(self, call: ToolCall, context: ToolContext, seams: TurnSeams) -> ToolResult:
+    def _changes(self, call: ToolCall) -> bool:
+        tool = self._shelf.find(call.name)
+        return tool is not None and tool.effect is not Effect.READ
+
+    async def _use_tool(
+        self, call: ToolCall, context: ToolContext, seams: TurnSeams, guidance: "Guidance"
+    ) -> ToolResult:
         tool = self._shelf.find(call.name)
         if tool is None:
-            known = ", ".join(spec.name for spec in self._registry.specs())
-            return ToolResult(
-                success=False, text=f"there is no tool {call.name!r}; there are {known}"
-            )
+            return guidance.unknown(call, self._shelf.nearest(call.name))
         try:
             arguments = tool.parse(call.arguments_json)
         except BadArguments as err:
-            return ToolResult(success=False, text=f"bad arguments for {call.name}: {err}")
+            return guidance.unfit(call, err)
         ask = partial(_ask_in_words, seams.ask, tool.in_words(arguments))
         decision = await self._gate.admit(call, tool.effect_of(arguments), context.provenance, ask)
         if decision.verdict is not Verdict.ALLOW:
@@ -183,6 +202,12 @@ class TurnRunner:
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
             )
         return await _execute(tool, arguments, context, seams)
+
+
+def _new_guidance() -> "Guidance":
+    from agent.dispatch.guidance import Guidance  # noqa: PLC0415 - the first turn needs it
+
+    return Guidance()
 
 
 async def _ask_in_words(ask: Ask, words: str, question: Question) -> Answer:
@@ -217,6 +242,7 @@ def _having_read(context: ToolContext, result: ToolResult) -> ToolContext:
 
 
 def _finished(progress: _Progress, text: str) -> TurnOutcome:
+    text += progress.guidance.postscript()
     answer = "".join([*progress.shown, text])
     added = (*progress.added, ChatMessage.assistant(text))
     context = progress.fresh if progress.is_fresh else progress.whole

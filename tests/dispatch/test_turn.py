@@ -6,7 +6,7 @@ import pytest
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
 from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnOutcome, TurnRunner, TurnSeams
-from agent.messages import ChatMessage, Echo, Effect, Provenance, Role
+from agent.messages import ChatMessage, Echo, Effect, Provenance, Role, ToolResult
 from agent.providers.base import ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -14,6 +14,7 @@ from agent.security.policy import Autonomy
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.registry import Registry
 from tests.fakes.clock import SteppedClock
+from tests.fakes.many_tools import many_tools
 from tests.fakes.provider import (
     CutStreamProvider,
     LoopingProvider,
@@ -21,9 +22,16 @@ from tests.fakes.provider import (
     UnreachableProvider,
     calls,
 )
-from tests.fakes.tools import BrokenTool, CountingTool, PageTool, UnpluggedTool
+from tests.fakes.tools import (
+    BrokenTool,
+    CountingTool,
+    LampArguments,
+    PageTool,
+    UnpluggedTool,
+)
 
 ON = '{"value":"on"}'
+BAD = 'error: {"error":"bad_arguments","tool":"lamp","message":"bad arguments for lamp'
 
 
 class Person:
@@ -109,10 +117,13 @@ async def test_an_effect_is_announced_before_it_happens_and_a_look_is_not(gate: 
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (("nothing", "{}"), "error: there is no tool 'nothing'; there are broken, lamp, unplugged"),
-        (("lamp", "{"), "error: bad arguments for lamp"),
-        (("lamp", '{"value":1}'), "error: bad arguments for lamp: Expected `str`, got `int`"),
-        (("lamp", '{"value":"on","approved":true}'), "error: bad arguments for lamp"),
+        (
+            ("nothing", "{}"),
+            'error: {"error":"unknown_tool","tool":"nothing","message":"there is no',
+        ),
+        (("lamp", "{"), f"{BAD}: "),
+        (("lamp", '{"value":1}'), f"{BAD}: Expected `str`, got `int` - at `$.value`"),
+        (("lamp", '{"value":"on","approved":true}'), f"{BAD}: Object contains unknown field"),
         (("unplugged", ON), "error: the board is not connected"),
         (("broken", ON), "error: broken broke; the log says how"),
     ],
@@ -126,11 +137,110 @@ async def test_what_fails_goes_back_to_the_model(
     assert outcome.text == "I see"
 
 
-async def test_the_same_tool_for_ever_ends_at_the_limit(gate: Gate) -> None:
+class CounterTool(CountingTool):
+    """Reads something that changes from one time to the next."""
+
+    def __init__(self) -> None:
+        super().__init__(Effect.READ)
+
+    async def execute(self, arguments: LampArguments, context: ToolContext) -> ToolResult:
+        await super().execute(arguments, context)
+        return ToolResult(success=True, text=f'{{"count":{len(self.uses)}}}')
+
+
+async def test_a_reading_that_changes_is_asked_for_until_the_limit(gate: Gate) -> None:
     provider = LoopingProvider("lamp", ON)
-    outcome = await run(gate, provider, [CountingTool()])
+    outcome = await run(gate, provider, [CounterTool()])
     assert provider.count == 10
     assert "stopped after 10 rounds" in outcome.text
+
+
+async def test_the_same_call_with_the_same_result_ends_the_turn_at_the_third_time(
+    gate: Gate,
+) -> None:
+    lamp, provider = CountingTool(), LoopingProvider("lamp", ON)
+    outcome = await run(gate, provider, [lamp])
+    assert len(lamp.uses) == 3
+    assert "I stopped, because I was going in circles: the same step" in outcome.text
+
+
+async def test_a_repeated_call_is_told_to_the_model_first(gate: Gate) -> None:
+    provider = ScriptedProvider(calls(("lamp", ON)), calls(("lamp", ON)), "so be it")
+    outcome = await run(gate, provider, [CountingTool()])
+    first, second = (request.messages[-1].text for request in provider.requests[1:])
+    assert first == '{"lamp":"on"}'
+    assert second.startswith('{"lamp":"on"}\n(This brought the same as before.')
+    assert outcome.text == "so be it"
+
+
+async def test_calls_that_are_repaired_within_two_rounds_are_done(gate: Gate) -> None:
+    lamp = CountingTool()
+    wrong = calls(("lmp", ON)), calls(("lamp", '{"value":1}'))
+    provider = ScriptedProvider(*wrong, calls(("lamp", ON)), "done")
+    outcome = await run(gate, provider, [lamp])
+    assert '"nearest":["lamp"]' in provider.requests[1].messages[-1].text
+    assert len(lamp.uses) == 1
+    assert outcome.text == "done"
+
+
+async def test_a_call_that_is_not_repaired_by_then_is_left_out_and_the_answer_says_so(
+    gate: Gate,
+) -> None:
+    lamp = CountingTool()
+    wrong = [calls(("lmp", ON)), calls(("lamp", "{")), calls(("lmpp", ON), ("lamp", ON))]
+    provider = ScriptedProvider(*wrong, "I did what I could.")
+    outcome = await run(gate, provider, [lamp])
+    left_out, done = (message.text for message in provider.requests[3].messages[-2:])
+    assert "left_out" in left_out
+    assert "go on without it" in left_out
+    assert done == '{"lamp":"on"}'
+    assert outcome.text == (
+        "I did what I could.\n(Not done, because the call was not understood: lmpp.)"
+    )
+
+
+async def test_a_deed_that_is_only_announced_is_asked_for_once(gate: Gate) -> None:
+    lamp = CountingTool()
+    provider = ScriptedProvider("I will now turn on the lamp.", calls(("lamp", ON)), "It is on.")
+    outcome = await run(gate, provider, [lamp])
+    announced, nudge = provider.requests[1].messages[-2:]
+    assert announced == ChatMessage.assistant("I will now turn on the lamp.")
+    assert "called no tool" in nudge.text
+    assert len(lamp.uses) == 1
+    assert outcome.text == "I will now turn on the lamp.\nIt is on."
+
+
+async def test_a_reminder_is_kept_nowhere_and_not_given_twice(gate: Gate) -> None:
+    promise = "I will now turn on the lamp."
+    provider = ScriptedProvider(promise, promise)
+    outcome = await run(gate, provider, [CountingTool()])
+    assert [message.role for message in outcome.added] == [Role.ASSISTANT]
+    assert len(provider.requests) == 2
+
+
+async def test_what_no_language_model_says_is_not_taken_for_an_announcement(gate: Gate) -> None:
+    said = heeding_only_this_turn(ChatResponse("I will now turn on the lamp."))
+    provider = ScriptedProvider(said)
+    assert (await run(gate, provider, [CountingTool()])).text == said.text
+
+
+async def test_a_tool_that_was_not_shown_is_run_through_the_gate_as_any_other(gate: Gate) -> None:
+    person = Person(Answer.NO)
+    provider = ScriptedProvider(calls(("page", ON)), calls(("lamp", ON)), "ok")
+    tools = [*many_tools(), CountingTool(), PageTool()]
+    await run(gate, provider, tools, person)
+    assert "lamp" not in {spec.name for spec in provider.requests[0].tools}
+    assert "lamp" in {spec.name for spec in provider.requests[0].further_tools}
+    assert len(person.questions) == 1
+
+
+async def test_what_a_search_finds_is_shown_in_the_next_request(gate: Gate) -> None:
+    query = '{"query":"teach the board a rule"}'
+    provider = ScriptedProvider(calls(("tool_search", query)), "found")
+    await run(gate, provider, many_tools())
+    before, after = ({spec.name for spec in request.tools} for request in provider.requests)
+    assert "reflex_add" not in before
+    assert "reflex_add" in after
 
 
 async def test_more_calls_than_a_sane_model_makes_are_dropped(gate: Gate) -> None:

@@ -51,7 +51,10 @@ def _told(
     order, text = exchange.order, exchange.result
     profile = box.find(order.tool)
     if text.startswith(FAILURE):
-        reason = voice.reason(text.removeprefix(FAILURE)[:_MAX_REASON_CHARS])
+        words = text.removeprefix(FAILURE)
+        # A call that was not understood is told with its parts
+        words = str(table_of(words).get("message", words))
+        reason = voice.reason(words[:_MAX_REASON_CHARS])
         return voice.say("failed", deed=voice.deed(order, profile), reason=reason)
     result = table_of(text)
     if not result:

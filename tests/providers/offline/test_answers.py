@@ -95,6 +95,14 @@ async def test_a_result_of_unknown_shape_is_told_as_it_is(result: object, answer
     assert await Talk(tools, {"deck_sonar": result}).ask("read the sonar") == answer
 
 
+async def test_a_call_that_was_not_understood_is_told_in_words() -> None:
+    error = '{"error":"bad_arguments","message":"the depth is too large"}'
+    tools = (*TOOLS, spec("deck_sonar", "Read the sonar."))
+    answer = await Talk(tools, {"deck_sonar": f"error: {error}"}).ask("read the sonar")
+    assert "the depth is too large" in answer
+    assert "bad_arguments" not in answer
+
+
 async def test_a_tool_that_is_gone_is_told_by_its_name() -> None:
     talk = Talk((*TOOLS, spec("deck_sonar", "Ping.", effect=Effect.ACTUATE)))
     talk.results = {"deck_sonar": "error: there is no tool 'deck_sonar'"}
