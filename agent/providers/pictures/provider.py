@@ -1,0 +1,138 @@
+"""Pictures put in the place of their markers, just before a conversation is sent.
+
+Only in what a person says: a marker in a tool's result, a memory or an answer is text. The newest
+come first where there are many; those of earlier turns are named and not shown again.
+"""
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from agent.messages import ChatMessage, Image, Role
+from agent.printable import printable_line
+from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
+
+# Of a conversation, the last messages of the person whose pictures are still shown
+SHOWN_TURNS = 3
+# Of a picture's name and of the reason why it is not shown
+_TOLD_CHARS = 200
+
+_MARKER = re.compile(r"\[IMAGE:([^\[\]\n]{1,2000})\]", re.IGNORECASE)
+_REMOTE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_NOT_FETCHED = "pictures from the Internet are not fetched: provider.fetch_images is off"
+_NOT_SEEN = "this model sees no pictures"
+_EARLIER = "shown earlier"
+
+
+class Pictures(Protocol):
+    """A place that pictures come from."""
+
+    async def load(self, reference: str) -> Image | str:
+        """The picture, or why there is none."""
+
+
+@dataclass(slots=True)
+class _Album:
+    """The pictures of one request."""
+
+    left: int
+    sees: bool
+    # What was loaded, or why not, by what the markers say
+    loaded: dict[str, Image | str] = field(default_factory=dict)
+
+
+class PicturesProvider(Provider):
+    """Goes around everything that asks a model on behalf of a person.
+
+    Args:
+        files: pictures on this device.
+        remote: pictures elsewhere; None where none are fetched.
+        limit: pictures in one request.
+    """
+
+    def __init__(
+        self, inner: Provider, files: Pictures, remote: Pictures | None, limit: int
+    ) -> None:
+        self.name = inner.name
+        self._inner = inner
+        self._files = files
+        self._remote = remote
+        self._limit = limit
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        return await self._inner.chat(await self._with_pictures(request))
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+        async with aclosing(self._inner.stream(await self._with_pictures(request))) as items:
+            async for item in items:
+                yield item
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return self._inner.capabilities(model)
+
+    async def list_models(self) -> tuple[str, ...]:
+        return await self._inner.list_models()
+
+    async def warm_up(self) -> None:
+        await self._inner.warm_up()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    async def _with_pictures(self, request: ChatRequest) -> ChatRequest:
+        if not any(_is_marked(message) for message in request.messages):
+            return request
+        album = _Album(self._limit, self._inner.capabilities(request.model).vision)
+        messages = list(request.messages)
+        turns = 0
+        for position in reversed(range(len(messages))):
+            message = messages[position]
+            turns += message.role is Role.USER
+            if _is_marked(message):
+                messages[position] = await self._shown(message, album, is_new=turns <= SHOWN_TURNS)
+        return replace(request, messages=tuple(messages))
+
+    async def _shown(self, message: ChatMessage, album: _Album, *, is_new: bool) -> ChatMessage:
+        """A message with its pictures; each marker becomes a word on what became of it."""
+        words: list[str] = []
+        images: list[Image] = []
+        for marker in reversed(list(_MARKER.finditer(message.text))):
+            reference = marker[1].strip()
+            found = await self._found(reference, album) if is_new else _EARLIER
+            if isinstance(found, Image):
+                images.append(found)
+                words.append(f"[picture: {_name_of(reference)}]")
+            else:
+                why = printable_line(found, _TOLD_CHARS)
+                words.append(f"[picture {_name_of(reference)}, not shown: {why}]")
+        text = _MARKER.sub(lambda _: words.pop(), message.text)
+        return replace(message, text=text, images=(*message.images, *reversed(images)))
+
+    async def _found(self, reference: str, album: _Album) -> Image | str:
+        if not album.sees:
+            return _NOT_SEEN
+        if reference not in album.loaded:
+            if album.left == 0:
+                return f"only the newest {self._limit} are"
+            album.loaded[reference] = found = await self._load(reference)
+            album.left -= isinstance(found, Image)
+        elif isinstance(album.loaded[reference], Image):
+            return "it is there already"
+        return album.loaded[reference]
+
+    async def _load(self, reference: str) -> Image | str:
+        if not _REMOTE.match(reference):
+            return await self._files.load(reference)
+        return _NOT_FETCHED if self._remote is None else await self._remote.load(reference)
+
+
+def _is_marked(message: ChatMessage) -> bool:
+    return message.role is Role.USER and _MARKER.search(message.text) is not None
+
+
+def _name_of(reference: str) -> str:
+    """The end of a path or an address: whoever wrote it knows the rest."""
+    name = re.split(r"[?#]", reference)[0].rstrip("/").rpartition("/")[2]
+    return printable_line(name, _TOLD_CHARS)

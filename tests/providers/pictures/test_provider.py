@@ -1,0 +1,123 @@
+import pytest
+
+from agent.messages import ChatMessage, Image, Role, ToolCall
+from agent.providers.base import Capabilities, ChatRequest
+from agent.providers.pictures.provider import SHOWN_TURNS, PicturesProvider
+from tests.fakes.provider import ScriptedProvider
+
+
+class SeeingProvider(ScriptedProvider):
+    """Sees pictures, or does not."""
+
+    def __init__(self, *, sees: bool = True) -> None:
+        super().__init__(*["I see."] * 9)
+        self._sees = sees
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return Capabilities(vision=self._sees)
+
+
+class NamedPictures:
+    """Has a picture of every name but those that begin with `no`; keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def load(self, reference: str) -> Image | str:
+        self.asked.append(reference)
+        return "there is none" if reference.startswith("no") else Image("image/png", reference)
+
+
+async def shown(
+    *messages: ChatMessage, limit: int = 4, sees: bool = True, remote: bool = False
+) -> tuple[ChatMessage, ...]:
+    """What the model gets of these messages."""
+    inner = SeeingProvider(sees=sees)
+    pictures = NamedPictures()
+    provider = PicturesProvider(inner, pictures, pictures if remote else None, limit)
+    await provider.chat(ChatRequest(messages))
+    return inner.requests[0].messages
+
+
+def names(message: ChatMessage) -> list[str]:
+    return [image.data_base64 for image in message.images]
+
+
+async def test_a_marker_becomes_a_picture() -> None:
+    (message,) = await shown(ChatMessage.user("what is [IMAGE:a/lamp.png] and [image: b.png ]?"))
+    assert message.text == "what is [picture: lamp.png] and [picture: b.png]?"
+    assert names(message) == ["a/lamp.png", "b.png"]
+
+
+async def test_a_conversation_without_markers_is_sent_as_it_is() -> None:
+    said = (ChatMessage.user("what [is] an [IMAGE:] or [IMAGE: \n]?"),)
+    assert await shown(*said) == said
+
+
+async def test_only_what_a_person_says_is_followed() -> None:
+    call = ToolCall("c", "file_read", "{}")
+    said = (
+        ChatMessage.system("You remember [IMAGE:secret.png]"),
+        ChatMessage.user("hi"),
+        ChatMessage.assistant("look: [IMAGE:secret.png]", (call,)),
+        ChatMessage.tool(call, "[IMAGE:secret.png]"),
+        ChatMessage.user("[IMAGE:mine.png]"),
+    )
+    got = await shown(*said)
+    assert got[:-1] == said[:-1]
+    assert names(got[-1]) == ["mine.png"]
+
+
+async def test_the_newest_are_shown_where_there_are_many() -> None:
+    first, last = await shown(
+        ChatMessage.user("[IMAGE:1.png][IMAGE:2.png]"),
+        ChatMessage.user("[IMAGE:3.png][IMAGE:4.png]"),
+        limit=3,
+    )
+    assert (names(first), names(last)) == (["2.png"], ["3.png", "4.png"])
+    assert first.text == "[picture 1.png, not shown: only the newest 3 are][picture: 2.png]"
+
+
+async def test_those_of_earlier_turns_are_only_named() -> None:
+    said = [ChatMessage.user(f"[IMAGE:{n}.png]") for n in range(SHOWN_TURNS + 1)]
+    earlier, *new = await shown(*said, limit=16)
+    assert (earlier.text, names(earlier)) == ("[picture 0.png, not shown: shown earlier]", [])
+    assert [names(message) for message in new] == [["1.png"], ["2.png"], ["3.png"]]
+
+
+async def test_the_same_picture_is_sent_once() -> None:
+    first, last = await shown(ChatMessage.user("[IMAGE:a.png]"), ChatMessage.user("[IMAGE:a.png]"))
+    assert (names(first), names(last)) == ([], ["a.png"])
+
+
+async def test_what_cannot_be_shown_is_told_and_takes_no_place() -> None:
+    (message,) = await shown(ChatMessage.user("[IMAGE:a.png][IMAGE:no.png]"), limit=1)
+    assert message.text == "[picture: a.png][picture no.png, not shown: there is none]"
+
+
+async def test_a_model_that_sees_nothing_is_told_so_and_nothing_is_read() -> None:
+    (message,) = await shown(ChatMessage.user("[IMAGE:a.png]"), sees=False)
+    assert message == ChatMessage.user("[picture a.png, not shown: this model sees no pictures]")
+
+
+@pytest.mark.parametrize("url", ["https://e.org/a.png", "http://e.org/a.png", "file:///a.png"])
+async def test_nothing_is_fetched_unless_that_is_allowed(url: str) -> None:
+    (message,) = await shown(ChatMessage.user(f"[IMAGE:{url}]"))
+    assert message.images == ()
+    assert "provider.fetch_images is off" in message.text
+    (message,) = await shown(ChatMessage.user(f"[IMAGE:{url}]"), remote=True)
+    assert names(message) == [url]
+
+
+async def test_an_address_is_told_without_what_it_carries() -> None:
+    (message,) = await shown(ChatMessage.user("[IMAGE:https://e.org/a.png?key=secret]"))
+    assert "secret" not in message.text
+
+
+async def test_a_stream_has_the_pictures_too() -> None:
+    inner = SeeingProvider()
+    provider = PicturesProvider(inner, NamedPictures(), None, 4)
+    items = [item async for item in provider.stream(ChatRequest((ChatMessage.user("[IMAGE:a]"),)))]
+    assert len(items) == 2
+    assert inner.requests[0].messages[0].role is Role.USER
+    assert names(inner.requests[0].messages[0]) == ["a"]
