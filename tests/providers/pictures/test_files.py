@@ -10,16 +10,16 @@ from tests.providers.pictures.test_kinds import PNG
 
 @pytest.fixture
 def files(tmp_path: Path) -> PictureFiles:
-    for name in ("workspace", "inbox", "elsewhere"):
+    for name in ("mine", "inbox", "elsewhere"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "lamp.jpg").write_bytes(PNG + name.encode())
-    return PictureFiles(tmp_path / "workspace", tmp_path / "inbox", 1000)
+    return PictureFiles(tmp_path / "mine", tmp_path / "inbox", 1000)
 
 
 async def test_a_path_is_beneath_the_workspace(files: PictureFiles, tmp_path: Path) -> None:
     by_name = await files.load("lamp.jpg")
     assert isinstance(by_name, Image)
-    assert await files.load(f"{tmp_path}/workspace/lamp.jpg") == by_name
+    assert await files.load(f"{tmp_path}/mine/lamp.jpg") == by_name
 
 
 async def test_what_was_received_is_named_by_its_whole_path(
@@ -40,14 +40,14 @@ async def test_its_kind_is_told_by_its_content(files: PictureFiles) -> None:
     "reference",
     [
         *("../elsewhere/lamp.jpg", "/etc/passwd", "{root}/elsewhere/lamp.jpg", "missing.png", "."),
-        *("{root}/workspace/../elsewhere/lamp.jpg", "link.png", "pipe.png", "folder", "a\x00b"),
+        *("{root}/mine/../elsewhere/lamp.jpg", "link.png", "pipe.png", "folder", "a\x00b"),
         *("~/lamp.jpg", "", "/", "text.png", "large.png", "{root}/inbox", "a" * 1000, "x/" * 40),
     ],
 )
 async def test_nothing_else_is_ever_shown(
     files: PictureFiles, tmp_path: Path, reference: str
 ) -> None:
-    workspace = tmp_path / "workspace"
+    workspace = tmp_path / "mine"
     (workspace / "link.png").symlink_to(tmp_path / "elsewhere" / "lamp.jpg")
     (workspace / "folder").mkdir()
     (workspace / "text.png").write_text("no picture")
