@@ -9,11 +9,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.providers.offline.conversation import Exchange, table_of
+from agent.providers.offline.findings import finding
 from agent.providers.offline.machine import machine_sentences
 from agent.providers.offline.recalled import told
 from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import LIST
-from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_STORE, Profile, Toolbox
+from agent.providers.offline.toolbox import (
+    MEMORY_FORGET,
+    MEMORY_STORE,
+    Profile,
+    Toolbox,
+)
 from agent.providers.offline.wording import Voice, subject
 
 # Longer answers are cut: a file is read in parts
@@ -65,8 +71,12 @@ def _told(
         return voice.sentence(told("", text, LIST, voice))
     if "value" in result:
         return _reading(exchange, profile, result, voice)
-    sentences = _file_sentences(result, voice) or machine_sentences(result, voice, asked)
-    return sentences or _plainly(result, voice)
+    return (
+        finding(order, result, voice, asked)
+        or _file_sentences(result, voice)
+        or machine_sentences(result, voice, asked)
+        or _plainly(result, voice)
+    )
 
 
 def _remembered(
@@ -76,6 +86,10 @@ def _remembered(
         return voice.say("stored", content=str(exchange.order.arguments.get("content", "")))
     if result.get("forgotten") is not True:
         return voice.say("not_forgotten")
+    source = exchange.order.arguments.get("source")
+    if source:
+        count = str(result.get("count", ""))
+        return voice.say("forgotten_from", source=str(source), count=count)
     content = contents.get(str(exchange.order.arguments.get("key")))
     return voice.say("forgotten", content=content) if content else voice.say("forgotten_key")
 

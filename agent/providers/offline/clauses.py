@@ -18,7 +18,7 @@ _SENTENCE_ENDS = frozenset("!?。;\n")
 _CLAUSE_ENDS = frozenset(",、")
 _OPENING = {"“": "”", "„": "“", "«": "»", "「": "」", "『": "』", '"': '"'}
 # Meant for the whole sentence, before and after the clause they stand in
-_COLOURS = frozenset({"suppose", "later", "past", "report", "request", "question"})
+_COLOURS = frozenset({"suppose", "later", "past", "report", "request", "question", "watch"})
 
 
 # An order is short: in what is longer, some of which is not even looked at, it is doubtful

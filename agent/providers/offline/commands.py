@@ -31,6 +31,8 @@ from agent.providers.offline.slots import best_choices, fill
 from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, spelling_of
 from agent.providers.offline.units import Kind
 
+# Warmer is a wish, and no question how warm it is
+_RELATIVE = frozenset({"more", "less"})
 # More clauses than this are a story
 _MAX_CLAUSES = 8
 # So many unknown words in another clause make the orders of its sentence doubtful; a name does not
@@ -87,7 +89,7 @@ def _is_vague(before: Clause, clause: Clause) -> bool:
 def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
     """Clauses that only name something take what is done with it from their neighbour."""
     switched = {choice for profile in box.speakable if profile.acts for choice in _senses(profile)}
-    result = list(clauses)
+    result = _with_values(clauses)
     for position, clause in enumerate(result):
         bare = clause.things and not clause.actions and not clause.values
         if not bare or not any(closeness(one, clause.things) for one in switched):
@@ -97,6 +99,19 @@ def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
         if lender is not None:
             lent = tuple(p for p in lender.pieces if _is_lendable(p.senses, lender))
             result[position] = replace(clause, pieces=(*lent, *clause.pieces))
+    return result
+
+
+def _with_values(clauses: Sequence[Clause]) -> list[Clause]:
+    """Turn the led and the pump on: the first verb has its on at the end of the next clause."""
+    result = list(clauses)
+    for position in range(len(result) - 2, -1, -1):
+        clause, after = result[position], result[position + 1]
+        halves = clause.actions == {"switch"} and not clause.values and not after.actions
+        named = clause.things and after.things and after.sentence == clause.sentence
+        if halves and named and "join" in clause.senses and len(after.values) == 1:
+            lent = tuple(p for p in after.pieces if p.senses and after.values.issuperset(p.senses))
+            result[position] = replace(clause, pieces=(*clause.pieces, *lent))
     return result
 
 
@@ -148,7 +163,7 @@ def _switches(box: Toolbox) -> bool:
 def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
     """Ask the best tool that only looks, unless the question is about something else."""
     marks = clause.marks
-    if not looking or "past" in marks or "fact" in marks:
+    if not looking or marks & {"past", "fact"} or (marks & _RELATIVE and not marks & ASKING):
         return None
     if "negate" in marks and not marks & {"state", *ASKING}:
         return _Meant(instead=Say("left_alone"))

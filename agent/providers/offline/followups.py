@@ -42,11 +42,8 @@ def followup(
     analysis: Analysis, clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]
 ) -> Step | None:
     """The step for a message that earlier turns complete; None for any other."""
-    step = (
-        _again(analysis, box, past)
-        or changed(clauses, box, past)
-        or _pointing(clauses, analysis, box, past)
-    )
+    whole = [_whole(clause, analysis) for clause in clauses]
+    step = _again(analysis, box, past) or changed(whole, box, past) or _pointing(whole, box, past)
     return replace(step, earlier=True) if isinstance(step, (Do, Ask)) else step
 
 
@@ -56,7 +53,7 @@ def _again(analysis: Analysis, box: Toolbox, past: Sequence[Turn]) -> Step | Non
     said = [analyse(turn.text, analysis.code) for turn in past]
     while said and _is_again(said[-1]):
         said.pop()
-    before = clauses_of(said[-1]) if said else ()
+    before = [_whole(clause, said[-1]) for clause in clauses_of(said[-1])] if said else []
     if len(before) == 1 and is_relative(before[0]):
         # A bit warmer once more is warmer than now, not as warm as then
         return changed(before, box, past)
@@ -71,22 +68,24 @@ def _is_again(analysis: Analysis) -> bool:
     return "again" in senses and senses <= _BESIDE_AGAIN and known and not asked
 
 
-def _pointing(
-    clauses: Sequence[Clause], analysis: Analysis, box: Toolbox, past: Sequence[Turn]
-) -> Step | None:
+def _pointing(clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]) -> Step | None:
     done = done_last(past, box)
     if not done or len(clauses) != 1:
         return None
-    clause = _whole(clauses[0], analysis)
+    (clause,) = clauses
     marks = clause.marks
     if marks & _UNCLEAR or clause.doubted or clause.numbers or clause.paths:
         return None
     asked = "question" in marks and "request" not in marks
     if "another" in marks and not clause.things:
         return _another(done, clause, asked=asked)
-    if asked or "all" in marks:
-        return None
-    if "too" in marks and clause.things and not clause.actions | clause.values:
+    return None if asked or "all" in marks else _ordered(done, clause, box, past)
+
+
+def _ordered(
+    done: Sequence[Done], clause: Clause, box: Toolbox, past: Sequence[Turn]
+) -> Step | None:
+    if "too" in clause.marks and clause.things and not clause.actions | clause.values:
         return _that_too(done, clause)
     if not orders(clause) or clause.things or _spoke_of_another(done, box, past):
         return None

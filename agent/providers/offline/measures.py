@@ -62,6 +62,8 @@ def unit_told(name: str, description: str) -> Unit | None:
 def converted(amount: Amount, wanted: Unit | None) -> float | None:
     """The number in the unit that is wanted; None when it cannot be meant."""
     unit = amount.unit
+    if unit is None and wanted is not None and wanted.kind == "share" and _is_half(amount):
+        return amount.number * 100
     if unit is None:
         # Two may be seconds or milliseconds: only who said it knows
         return None if wanted is not None and wanted.kind == TIME else amount.number
@@ -75,9 +77,20 @@ def converted(amount: Amount, wanted: Unit | None) -> float | None:
     return round((plain(amount.number, unit) - wanted.offset) / wanted.factor, _DIGITS)
 
 
+def _is_half(amount: Amount) -> bool:
+    """A part said as a word."""
+    return 0 < amount.number < 1 and not amount.pieces[0].text[0].isdecimal()
+
+
 def plain(number: float, unit: Unit) -> float:
     """The number in the plain unit of its kind: seconds, volts, degrees Celsius."""
     return number * unit.factor + unit.offset
+
+
+def told_unit(unit: Unit) -> str:
+    """The plain unit of the same kind, which boards tell their readings in."""
+    same = (one for one in _units().values() if one.kind == unit.kind)
+    return next(one.symbol for one in same if one.factor == 1 and not one.offset)
 
 
 def _amounts(pieces: Sequence[Piece], code: str) -> Iterator[Amount]:

@@ -117,10 +117,12 @@ Step: TypeAlias = Do | Ask | Say | Tell
 def settle(draft: Draft) -> Item:
     """The order, or the question for the first argument it lacks."""
     for parameter in draft.profile.parameters:
-        if parameter.required and parameter.name not in draft.arguments:
+        if parameter.needed and parameter.name not in draft.arguments:
             return _question(draft, parameter)
-    names = [one.name for one in draft.profile.parameters if one.name in draft.arguments]
-    return Order(draft.profile.name, {name: draft.arguments[name] for name in names})
+    kept = {one.name: one.kept_by for one in draft.profile.parameters if one.kept_by is not None}
+    given = {**kept, **draft.arguments}
+    names = [one.name for one in draft.profile.parameters if one.name in given]
+    return Order(draft.profile.name, {name: given[name] for name in names})
 
 
 def settle_text(draft: Draft, name: str, text: str) -> Step:

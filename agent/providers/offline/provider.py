@@ -18,16 +18,31 @@ from agent.providers.offline.language import detect
 from agent.providers.offline.likeness import Likenesses
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
-from agent.providers.offline.recalled import contents_by_key, forgotten, told
+from agent.providers.offline.recalled import contents_by_key, forgotten, source_asked, told
 from agent.providers.offline.recent import FAILURE
-from agent.providers.offline.remembering import FORGET, LIST, RECALL
-from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_RECALL, Toolbox, toolbox
+from agent.providers.offline.remembering import FORGET, LIST, RECALL, SOURCE
+from agent.providers.offline.toolbox import (
+    MEMORY_FORGET,
+    MEMORY_RECALL,
+    MEMORY_SOURCE,
+    Toolbox,
+    toolbox,
+)
 from agent.providers.offline.understanding import Understanding, understand
 from agent.providers.offline.voices import voices_of
+from agent.providers.offline.watching import UNWATCH, no_longer
 from agent.providers.offline.wording import Voice
 
 # What shows the other tools to models that are not shown all of them
 _SEARCH = "tool_search"
+
+
+# What was only looked up to find out what is meant, and is not told beside what was done then
+_LOOKED_UP = {
+    MEMORY_FORGET: MEMORY_RECALL,
+    MEMORY_SOURCE: MEMORY_RECALL,
+    "watch_remove": "watch_list",
+}
 
 
 class OfflineProvider(Provider):
@@ -80,11 +95,21 @@ def _every_tool(request: ChatRequest) -> Sequence[ToolSpec]:
 def _after_calls(step: Step, turn: Turn, box: Toolbox, voice: Voice) -> Step:
     if not turn.exchanges:
         return step
-    recalled = turn.exchanges[-1]
     purpose = step.purpose if isinstance(step, Do) else ""
-    only_recalled = len(turn.exchanges) == 1 and recalled.order.tool == MEMORY_RECALL
-    if not only_recalled or recalled.result.startswith(FAILURE):
+    if len(turn.exchanges) > 1 or turn.exchanges[0].result.startswith(FAILURE):
         return Tell()
+    return _after_first(purpose, turn, box, voice)
+
+
+def _after_first(purpose: str, turn: Turn, box: Toolbox, voice: Voice) -> Step:
+    """What follows from what was looked up for a purpose."""
+    (recalled,) = turn.exchanges
+    if purpose == UNWATCH:
+        return no_longer(analyse(turn.text, voice.code), recalled.result, box)
+    if recalled.order.tool != MEMORY_RECALL:
+        return Tell()
+    if purpose == SOURCE:
+        return source_asked(str(recalled.order.arguments.get("query")), recalled.result, voice)
     if purpose == FORGET:
         query = str(recalled.order.arguments.get("query", ""))
         return forgotten(query, recalled.result, box, voice)
@@ -114,8 +139,9 @@ def _response(
 def _results(
     exchanges: Sequence[Exchange], understood: Understanding, box: Toolbox, voice: Voice
 ) -> str:
-    forgets = any(one.order.tool == MEMORY_FORGET for one in exchanges)
-    recalls = [one for one in exchanges if forgets and one.order.tool == MEMORY_RECALL]
+    done = exchanges[-1].order.tool
+    looked_up = next((before for tool, before in _LOOKED_UP.items() if done.endswith(tool)), "")
+    recalls = [one for one in exchanges[:-1] if looked_up and one.order.tool.endswith(looked_up)]
     contents = contents_by_key([one.result for one in recalls])
     shown = [one for one in exchanges if one not in recalls]
     return answer(shown, box, voice, understood.asked, contents)

@@ -9,7 +9,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agent.providers.offline.clauses import Clause
-from agent.providers.offline.senses import actions, closeness, things
+from agent.providers.offline.measures import TIME
+from agent.providers.offline.senses import actions, closeness, hardware, things
 from agent.providers.offline.slots import Filled, fill
 from agent.providers.offline.toolbox import ORDERS, Profile, Toolbox
 
@@ -35,6 +36,8 @@ _SWITCHED_DEVICE = 2.5
 # A thing was said that this tool knows nothing of; a required argument was not said
 _STRANGE = 2.0
 _MISSING = 1.0
+# It was said for how long, and it cannot be told that
+_SPARE = 2.5
 # From here on a reading is believed
 ENOUGH = 2.6
 # Closer than this, two readings are one question
@@ -85,6 +88,7 @@ def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
     filled = fill(profile, clause)
     reading = Reading(profile, filled, 0.0)
     score = _name(profile, clause, box) + _about(profile, clause) + _DEVICE * filled.named
+    score += _NAME * _alone_tells(profile, clause, box)
     if profile.acts and not score:
         # On or off alone is said of something else
         return reading
@@ -92,15 +96,21 @@ def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
     score += _fit(profile, clause)
     if clause.values and not profile.acts and is_switched(reading, box):
         score += _SWITCHED_DEVICE
+    score -= _SPARE * (_lasting(clause) and not filled.numbers)
     score -= _STRANGE * len(strangers(reading, clause, profile.words | profile.about))
     given = [one for one in profile.parameters if one.required and one.kind == "string"]
     score += _FILE * any(one.name in filled.arguments for one in given)
     missing = [
         one
         for one in profile.parameters
-        if one.required and one.name not in filled.arguments and one.name not in filled.tied
+        if one.needed and one.name not in filled.arguments and one.name not in filled.tied
     ]
     return Reading(profile, filled, score - _MISSING * len(missing))
+
+
+def _lasting(clause: Clause) -> bool:
+    """It was said for how long."""
+    return any(one.lasts and one.unit and one.unit.kind == TIME for one in clause.amounts)
 
 
 def _name(profile: Profile, clause: Clause, box: Toolbox) -> float:
@@ -118,6 +128,16 @@ def _name(profile: Profile, clause: Clause, box: Toolbox) -> float:
 def _about(profile: Profile, clause: Clause) -> float:
     hits = (profile.about - profile.words) & (clause.things | clause.actions)
     return min(_ABOUT_MOST, _ABOUT * len(hits))
+
+
+def _alone_tells(profile: Profile, clause: Clause, box: Toolbox) -> bool:
+    """Something measured was said by its own name, which only this description has."""
+    said = clause.things & hardware() & profile.about
+    if profile.acts or not said or not profile.device:
+        return False
+    named = frozenset().union(*(one.words for one in box.speakable))
+    devices = [one.device for one in box.speakable if one.device is not None]
+    return not said & named.union(*(choice.senses for one in devices for choice in one.choices))
 
 
 def _fit(profile: Profile, clause: Clause) -> float:

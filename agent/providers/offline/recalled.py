@@ -4,11 +4,23 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.providers.offline.conversation import table_of
+from agent.providers.offline.documents import pieces_told
 from agent.providers.offline.pieces import analyse
-from agent.providers.offline.plan import Draft, Need, Option, Reason, Say, Step, settle, step_of
+from agent.providers.offline.plan import (
+    Do,
+    Draft,
+    Need,
+    Option,
+    Order,
+    Reason,
+    Say,
+    Step,
+    settle,
+    step_of,
+)
 from agent.providers.offline.relevance import CLEAR, FAINT, Match, Memory, matches
 from agent.providers.offline.remembering import LIST
-from agent.providers.offline.toolbox import MEMORY_FORGET, Choice, Toolbox, name_of
+from agent.providers.offline.toolbox import MEMORY_FORGET, MEMORY_SOURCE, Choice, Toolbox, name_of
 from agent.providers.offline.wording import Voice
 
 # More than this in one answer is a list, not an answer
@@ -37,11 +49,20 @@ def told(text: str, result: str, purpose: str, voice: Voice) -> Say:
         return Say("known", {"memories": "\n".join(lines)}) if lines else Say("nothing_known")
     found = matches(analyse(text, voice.code), memories)
     if not found or found[0].share < FAINT:
-        return Say("nothing_remembered")
+        pieces = pieces_told(table_of(result).get("documents"), voice)
+        return Say("in_documents", {"pieces": pieces}) if pieces else Say("nothing_remembered")
     key = "told" if found[0].share >= CLEAR else "nearest"
     best = [one for one in found if one.share >= found[0].share][:_TOLD]
     contents = [one.memory.content for one in best]
     return Say(key, {"memories": " · ".join(contents)})
+
+
+def source_asked(query: str, result: str, voice: Voice) -> Step:
+    """Ask for the source of the one memory that is meant."""
+    found = matches(analyse(query, voice.code), memories_of(result))
+    if not found or found[0].share < FAINT:
+        return Say("nothing_remembered")
+    return Do((Order(MEMORY_SOURCE, {"key": found[0].memory.key}),))
 
 
 def forgotten(query: str, result: str, box: Toolbox, voice: Voice) -> Step:

@@ -12,7 +12,7 @@ from agent.providers.offline.amounts import tidied
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.conversation import Turn, table_of
-from agent.providers.offline.measures import converted
+from agent.providers.offline.measures import TIME, converted
 from agent.providers.offline.plan import (
     Draft,
     Say,
@@ -81,7 +81,8 @@ def _dials(box: Toolbox) -> Iterator[_Dial]:
             if one.kind in {"number", "integer"} and one.required and one.kept_by is None
         ]
         ranged = [one for one in numbers if one.minimum is not None and one.maximum is not None]
-        if profile.acts and len(numbers) == 1 and ranged:
+        lasts = any(one.unit and one.unit.kind == TIME for one in ranged)
+        if profile.acts and len(numbers) == 1 and ranged and not lasts:
             yield _Dial(profile, ranged[0])
 
 

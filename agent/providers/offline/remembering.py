@@ -10,6 +10,7 @@ from agent.providers.offline.clauses import Clause
 from agent.providers.offline.pieces import Analysis, Piece
 from agent.providers.offline.plan import Do, Draft, Order, Step, settle_text
 from agent.providers.offline.toolbox import (
+    MEMORY_LIST,
     MEMORY_RECALL,
     MEMORY_STORE,
     Toolbox,
@@ -18,6 +19,7 @@ from agent.providers.offline.toolbox import (
 RECALL = "recall"
 FORGET = "forget"
 LIST = "list"
+SOURCE = "source"
 
 # More would not be looked at, and a question is shorter
 _MAX_QUERY_CHARS = 300
@@ -41,18 +43,18 @@ def about_memory(analysis: Analysis, box: Toolbox) -> Step | None:
     senses = {sense for piece in analysis.pieces for sense in piece.senses}
     asked = any("?" in piece.text for piece in analysis.pieces)
     if "known" in senses and (asked or senses.isdisjoint({"remember", "forget"})):
-        return _recall(box, _EVERYTHING, LIST)
+        return _list(box) or recall(box, _EVERYTHING, LIST)
     if "recall" in senses and (asked or "remember" not in senses):
-        return _recall(box, analysis.text, RECALL)
+        return recall(box, analysis.text, RECALL)
     command = _command(analysis)
     if command is None:
         return None
     sense = "remember" if "remember" in command.senses else "forget"
     content = _content(analysis, command)
     if sense == "forget":
-        return _recall(box, content, FORGET) if content else None
+        return recall(box, content, FORGET) if content else None
     if asked and analysis.text.rstrip().endswith(("?", "？")):
-        return _recall(box, analysis.text, RECALL)
+        return recall(box, analysis.text, RECALL)
     return _store(box, content)
 
 
@@ -61,7 +63,7 @@ def asks_memory(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) -> 
     for clause in clauses:
         asking = clause.marks & {"question", "ask", "fact"}
         if asking and (clause.things or clause.unknown):
-            return _recall(box, analysis.text, RECALL)
+            return recall(box, analysis.text, RECALL)
     return None
 
 
@@ -104,7 +106,12 @@ def _store(box: Toolbox, content: str) -> Step | None:
     return settle_text(Draft(profile, {}), "content", content)
 
 
-def _recall(box: Toolbox, query: str, purpose: str) -> Step | None:
+def _list(box: Toolbox) -> Step | None:
+    return Do((Order(MEMORY_LIST, {}),)) if box.find(MEMORY_LIST) else None
+
+
+def recall(box: Toolbox, query: str, purpose: str) -> Step | None:
+    """The search for memories, and what it is for."""
     profile = box.find(MEMORY_RECALL)
     if profile is None:
         return None

@@ -158,9 +158,6 @@ def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -
             arguments[parameter.name] = value
         waiting.remove(parameter)
         used += 1
-    for parameter in waiting:
-        if used and parameter.required and parameter.kept_by is not None:
-            arguments[parameter.name] = fitting_number(parameter, parameter.kept_by)
     return used
 
 

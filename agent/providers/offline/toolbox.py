@@ -30,12 +30,16 @@ _ALIASES = re.compile(r"(?:^|,)([^(),]{1,60})\(([^()]{1,200})\)")
 MEMORY_STORE = "memory_store"
 MEMORY_RECALL = "memory_recall"
 MEMORY_FORGET = "memory_forget"
+MEMORY_LIST = "memory_list"
+MEMORY_SOURCE = "memory_source"
+DATASHEET_SEARCH = "datasheet_search"
 _MEMORY = frozenset(
     {
-        *(MEMORY_STORE, MEMORY_RECALL, MEMORY_FORGET),
-        *("memory_list", "memory_source", "datasheet_search"),
+        *(MEMORY_STORE, MEMORY_RECALL, MEMORY_FORGET, MEMORY_LIST, MEMORY_SOURCE),
+        DATASHEET_SEARCH,
     }
 )
+_WATCHES = ("watch_add", "watch_list", "watch_remove")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,12 @@ class Parameter:
     longest: int | None = None
     unit: Unit | None = None
     # The number that leaves it as it is, where the tool says that there is one
-    kept_by: float | None = None
+    kept_by: int | float | None = None
+
+    @property
+    def needed(self) -> bool:
+        """It has to be said."""
+        return self.required and self.kept_by is None
 
     def takes(self, text: str) -> bool:
         """A text argument is neither too short nor too long for it."""
@@ -131,8 +140,12 @@ class Toolbox:
 
     @property
     def speakable(self) -> tuple[Profile, ...]:
-        """Tools that are found by their words; memory has ways of its own."""
-        return tuple(profile for profile in self.profiles if profile.name not in _MEMORY)
+        """Tools that are found by their words; memory and watches have ways of their own."""
+        return tuple(
+            profile
+            for profile in self.profiles
+            if profile.name not in _MEMORY and not profile.name.endswith(_WATCHES)
+        )
 
     def share(self, sense: str) -> int:
         """How many tools have a sense in their names."""
@@ -215,10 +228,10 @@ def _parameter(
     )
 
 
-def _kept_by(name: str, tool_about: str) -> float | None:
+def _kept_by(name: str, tool_about: str) -> int | None:
     """As in: frequency 0 keeps the one it has."""
     told = re.search(rf"\b{re.escape(name)} (-?\d{{1,9}}) keeps\b", tool_about, re.IGNORECASE)
-    return float(told[1]) if told else None
+    return int(told[1]) if told else None
 
 
 def _choices(options: Sequence[Any], description: str) -> tuple[Choice, ...]:

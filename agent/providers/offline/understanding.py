@@ -10,15 +10,18 @@ from dataclasses import dataclass, replace
 from agent.providers.offline.clauses import Clause, clauses_of
 from agent.providers.offline.commands import command, tool_step
 from agent.providers.offline.conversation import Turn
+from agent.providers.offline.documents import lookup
 from agent.providers.offline.files import writing
 from agent.providers.offline.followups import followup
 from agent.providers.offline.likeness import VERY_ALIKE, Found, Likenesses
+from agent.providers.offline.origins import about_origin
 from agent.providers.offline.pieces import Analysis, analyse
-from agent.providers.offline.plan import Ask, Do, Say, Step
+from agent.providers.offline.plan import MAX_CALLS, Ask, Do, Order, Say, Step
 from agent.providers.offline.remembering import about_memory, asks_memory
 from agent.providers.offline.replies import overrides, replied
 from agent.providers.offline.senses import hardware
 from agent.providers.offline.toolbox import ORDERS, Toolbox
+from agent.providers.offline.watching import watching
 
 _ASKING = frozenset({"question", "ask", "fact"})
 # What a message keeps when another sentence is read in its place
@@ -51,7 +54,7 @@ async def understand(
 ) -> Understanding:
     """The step for a message after the turns of the past; there is always one."""
     clauses = clauses_of(analysis)
-    step = _by_words(analysis, clauses, box)
+    step = _by_words(analysis, clauses, box, past)
     if pending is not None and not overrides(step, clauses, pending):
         reply = replied(pending, analysis.text, _said(analysis, clauses))
         if reply is not None:
@@ -76,9 +79,15 @@ def _heeding(reply: Step, asked: Ask) -> Step:
     return reply
 
 
-def _by_words(analysis: Analysis, clauses: Sequence[Clause], box: Toolbox) -> Step | None:
+def _by_words(
+    analysis: Analysis, clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]
+) -> Step | None:
     return (
-        about_memory(analysis, box)
+        about_origin(analysis, box, past)
+        or about_memory(analysis, box)
+        or lookup(analysis, clauses, box)
+        or watching(analysis, clauses, box)
+        or _overall(analysis, box)
         or writing(analysis, box)
         or _small_talk(analysis, clauses)
         or command(clauses, box)
@@ -91,6 +100,14 @@ def _said(analysis: Analysis, clauses: Sequence[Clause]) -> Sequence[Clause]:
         return clauses
     asked = analysis.text.rstrip().endswith(("?", "？"))
     return (Clause(analysis.pieces, frozenset({"question"} if asked else ())),)
+
+
+def _overall(analysis: Analysis, box: Toolbox) -> Step | None:
+    """How everything is: whatever tells of itself is asked."""
+    if not any("overall" in piece.senses for piece in analysis.pieces):
+        return None
+    telling = [one.name for one in box.speakable if one.name.endswith("_info") and not one.acts]
+    return Do(tuple(Order(name, {}) for name in telling[:MAX_CALLS])) if telling else None
 
 
 def _small_talk(analysis: Analysis, clauses: Sequence[Clause]) -> Step | None:

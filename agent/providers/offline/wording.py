@@ -7,10 +7,12 @@ from typing import Any
 
 from agent.providers.offline.lexicon import lexicon, traditional, variants
 from agent.providers.offline.plan import Draft, Need, Option, Order, Reason, Say
-from agent.providers.offline.toolbox import Profile, Toolbox, words_of
+from agent.providers.offline.toolbox import Parameter, Profile, Toolbox, words_of
 
 # More digits than a sensor has only look exact
 _DIGITS = 4
+# At the end of a tool's name they say what it does, not what with
+_VERBS = frozenset({"set", "read", "write", "get"})
 # A name longer than this is not a name
 _NAME_CHARS = 60
 
@@ -79,6 +81,11 @@ class Voice:
             forms = forms[feminine]
         return self._write(forms, {}) if forms else str(value)
 
+    def person(self, entry: Mapping[str, Any]) -> str:
+        """Who a memory is from; the words of the tool where the trust is none that is known."""
+        told = self._table("people").get(str(entry.get("provenance", "")))
+        return self._write(told, {}) if told else str(entry.get("said_by", "?"))
+
     def weekday(self, english: str) -> str:
         return self._write(self._table("weekdays").get(english, english), {})
 
@@ -89,6 +96,11 @@ class Voice:
             return self.deed_by(order.tool)
         thing = self.thing(subject(order, profile))
         wanted = _wanted(order, profile)
+        number = _number_set(order, profile)
+        if number is not None:
+            unit = f" {number.unit.symbol}" if number.unit else ""
+            value = f"{self.value(order.arguments[number.name])}{unit}"
+            return self.deed_by("other", thing=thing, value=value)
         if wanted is None:
             reads = profile is not None and not profile.acts
             return self.deed_by("read" if reads else "use", thing=thing, tool=_shown(order))
@@ -190,7 +202,16 @@ def subject(order: Order, profile: Profile | None) -> str:
         if isinstance(chosen, str):
             return chosen
     words = order.tool.split("_")
-    return words[-1]
+    return next((word for word in reversed(words) if word not in _VERBS), words[-1])
+
+
+def _number_set(order: Order, profile: Profile | None) -> Parameter | None:
+    """The one number that an order sets."""
+    if profile is None or not profile.acts or profile.switch is not None:
+        return None
+    numbers = [one for one in profile.parameters if one.kind in {"number", "integer"}]
+    given = [one for one in numbers if one.name in order.arguments and one.kept_by is None]
+    return given[0] if len(given) == 1 else None
 
 
 def _wanted(order: Order, profile: Profile | None) -> object:

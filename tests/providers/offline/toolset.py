@@ -121,3 +121,90 @@ TOOLS = (*BOARD, *AGENT)
 
 def compact(result: Mapping[str, Any]) -> str:
     return json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+
+
+# What boards and agents with more to them have besides
+FAN = spec(
+    "board_pwm_write",
+    "Set an output's share of on-time. Frequency 0 keeps the one it has.",
+    {
+        "pin": choice("strip", "fan"),
+        "frequency": {"type": "integer", "minimum": 0, "maximum": 20000, "description": "in Hz"},
+        "duty": {"type": "number", "minimum": 0, "maximum": 100, "description": "in %"},
+    },
+    effect=Effect.ACTUATE,
+)
+HEATER = spec(
+    "board_heater_set",
+    "Set the temperature to heat to.",
+    {"temperature": {"type": "number", "minimum": 5, "maximum": 30, "description": "in °C"}},
+    effect=Effect.ACTUATE,
+)
+PULSE = spec(
+    "board_pulse",
+    "Switch an output on for a time.",
+    {
+        "pin": choice("led", "pump"),
+        "duration": {"type": "integer", "minimum": 1, "maximum": 60000, "description": "in ms"},
+    },
+    effect=Effect.ACTUATE,
+)
+SERVO = spec(
+    "board_servo_write",
+    "Turn a servo to an angle; -1 releases it.",
+    {
+        "pin": choice("servo"),
+        "angle": {"type": "number", "minimum": -1, "maximum": 180, "description": "in °"},
+    },
+    effect=Effect.ACTUATE,
+)
+CLIMATE = spec(
+    "board_climate_read",
+    "Measure temperature and relative humidity, and air pressure where it can.",
+    {"pin": choice("climate")},
+)
+FORGET = spec(
+    "memory_forget",
+    "Delete a memory for good, or everything that came from one source.",
+    {"key": {"type": "string"}, "source": {"type": "string"}},
+    required=(),
+    effect=Effect.WRITE,
+)
+MEMORY_LIST = spec(
+    "memory_list",
+    "List what is remembered of this person, with its sources.",
+    {"source": {"type": "string"}},
+    required=(),
+)
+MEMORY_SOURCE = spec(
+    "memory_source", "Tell who said a memory, where and when.", {"key": {"type": "string"}}
+)
+DATASHEETS = spec(
+    "datasheet_search",
+    "Search the datasheets and notes that the owner put into the documents folder.",
+    {"query": {"type": "string"}, "limit": {"type": "integer", "minimum": 1, "maximum": 20}},
+    required=("query",),
+)
+WATCH_ADD = spec(
+    "watch_add",
+    "Watch a reading of the board from now on: tell the owner when it goes above or below a limit.",
+    {
+        "name": {"type": "string"},
+        "pin": {"type": "string"},
+        "above": {"type": "number"},
+        "below": {"type": "number"},
+        "becomes": {"type": "string"},
+        "say": {"type": "string"},
+    },
+    required=("name", "pin"),
+    effect=Effect.WRITE,
+)
+WATCH_LIST = spec("watch_list", "What is being watched for the owner.")
+WATCH_REMOVE = spec(
+    "watch_remove", "Stop a watch by its name.", {"name": {"type": "string"}}, effect=Effect.WRITE
+)
+RICH = (
+    *(tool for tool in TOOLS if tool is not MEMORY_FORGET),
+    *(FAN, HEATER, PULSE, SERVO, CLIMATE, FORGET, MEMORY_LIST, MEMORY_SOURCE, DATASHEETS),
+    *(WATCH_ADD, WATCH_LIST, WATCH_REMOVE),
+)
