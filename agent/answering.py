@@ -4,9 +4,13 @@ What speaks to a service is loaded only where there is one.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from agent.clock import Clock
 from agent.dispatch.choice import Offer
+from agent.dispatch.owner import Tell
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
 from agent.http import HttpClient
@@ -15,15 +19,43 @@ from agent.providers.credentials import chosen_service
 from agent.providers.offline.provider import OfflineProvider
 from agent.providers.settings import OFFLINE
 from agent.settings import Settings
+from agent.storage.worker import DatabaseWorker
+
+if TYPE_CHECKING:
+    from agent.providers.budget import Budget
+
+# ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
 
 
-def open_provider(
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The provider of an agent, and what is spent for it.
+
+    Args:
+        budget: None where nothing can cost anything.
+    """
+
+    provider: Provider
+    budget: "Budget | None" = None
+
+    def spending(self) -> str:
+        """What today has cost, in words; empty where nothing can."""
+        return "" if self.budget is None else self.budget.spent_today()
+
+    async def begin(self, tell: Tell) -> None:
+        """Look how it stands; from now on `tell` tells the owner of limits."""
+        if self.budget is not None:
+            await self.budget.begin(tell)
+
+
+def open_answering(
     settings: Settings,
     environ: Mapping[str, str],
     http: HttpClient,
     embedder: Embedder,
+    journal: DatabaseWorker,
     clock: Clock,
-) -> Provider:
+) -> Answering:
     """Everything that answers, behind one provider.
 
     Raises:
@@ -31,13 +63,21 @@ def open_provider(
     """
     # Working without a network does not begin with a question to a service
     offline = OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
-    if chosen_service(settings.provider, environ) is None:
-        return offline
-    from agent.providers.create import routed  # noqa: PLC0415 - offline goes without it
-    from agent.providers.fallback import FallbackProvider  # noqa: PLC0415 - as above
+    wanted = settings.provider
+    if chosen_service(wanted, environ) is None:
+        return Answering(offline)
+    # Offline goes without all of this
+    from agent.providers.budget import Budget
+    from agent.providers.create import routed
+    from agent.providers.fallback import FallbackProvider
+    from agent.providers.ledger import Ledger
+    from agent.providers.metered import MeteredProvider
+    from agent.providers.prices import Prices
 
-    first = routed(settings.provider, settings.providers, environ, http, clock)
-    return FallbackProvider(first, offline) if settings.provider.offline_last else first
+    budget = Budget(wanted, Ledger(journal, clock), Prices(wanted.prices))
+    meter = partial(MeteredProvider, budget=budget)
+    first = routed(wanted, settings.providers, environ, http, clock, meter)
+    return Answering(FallbackProvider(first, offline) if wanted.offline_last else first, budget)
 
 
 def offered(settings: Settings, environ: Mapping[str, str]) -> Offer:

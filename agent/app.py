@@ -16,7 +16,7 @@ from functools import partial
 from typing import TextIO
 
 from agent import logs
-from agent.answering import offered, open_provider
+from agent.answering import Answering, offered, open_answering
 from agent.channels.base import Channel, Deliver
 from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import LOCAL, OWNER, Terminal
@@ -87,7 +87,7 @@ class _Agent:
     paths: Paths
     clock: Clock
     http: HttpClient
-    provider: Provider
+    answering: Answering
     embedder: Embedder
     remembering: Remembering
     journal: DatabaseWorker
@@ -98,6 +98,10 @@ class _Agent:
     watchers: tuple[Watcher, ...]
     lights: tuple[StatusLight | None, ...]
     activity: Activity
+
+    @property
+    def provider(self) -> Provider:
+        return self.answering.provider
 
     async def aclose(self) -> None:
         """Let go of everything, what was made last first."""
@@ -158,6 +162,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
     boards = tuple(
         SerialBoard(board, paths.board_folder(board), clock) for board in settings.every_board()
     )
+    journal = open_journal(paths.agent_db)
     service = chosen_service(settings.provider, environ) or OPENAI
     for credential in find_keys(settings.provider, environ, service):
         redactor.add(credential.key)
@@ -172,10 +177,10 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         paths,
         clock,
         http,
-        open_provider(settings, environ, http, embedder, clock),
+        open_answering(settings, environ, http, embedder, journal, clock),
         embedder,
         remembering,
-        open_journal(paths.agent_db),
+        journal,
         boards,
         Registry(
             tools,
@@ -257,6 +262,7 @@ async def _at_work(
             owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
             for watcher in agent.watchers:
                 tasks.create_task(watcher.run(owner))
+            await agent.answering.begin(owner.tell)
             signs = Signs(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
             shining = tasks.create_task(shine(agent.lights, signs))
             yield dispatcher, reporter, tasks
@@ -274,7 +280,7 @@ async def _at_work(
 
 def _reporter(agent: _Agent, channels: Sequence[str]) -> Reporter:
     told = (agent.provider.name, agent.boards, channels, agent.last_error, agent.stop)
-    subjects = Subjects(*told, agent.remembering.sentence)
+    subjects = Subjects(*told, agent.remembering.sentence, agent.answering.spending)
     return Reporter(agent.paths.status_file, subjects, agent.clock)
 
 

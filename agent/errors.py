@@ -18,6 +18,7 @@
       * KeyRefused               this key is no good: another one, or a person
       * QuotaExhausted           the account has no money left: another one, or a person
       * ContextOverflow          the conversation is too long: shorten it
+      * SpendingLimit            a limit of the configuration is reached: later, or a person
       * ToolsUnsupported         the model takes no tools: describe them in words
   * MemoryUnavailable            recall or store failed; a turn goes on without it
   * DocumentUnreadable           a file of the documents folder that cannot be read: the others are
@@ -115,6 +116,10 @@ class QuotaExhausted(ProviderRefused):
 
 class ContextOverflow(ProviderRefused):
     """The conversation is longer than the model can be shown."""
+
+
+class SpendingLimit(ProviderRefused):
+    """What the configuration lets be spent is spent; nothing was sent."""
 
 
 class ToolsUnsupported(ProviderRefused):

@@ -1,14 +1,18 @@
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from agent.answering import offered, open_provider
+from agent.answering import Answering, offered, open_answering
+from agent.dispatch.journal import open_journal
 from agent.embeddings.none import NoEmbedder
+from agent.errors import SpendingLimit
 from agent.http import HttpClient
 from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest
 from agent.providers.section import MainProviderSettings
 from agent.settings import Settings
+from agent.storage.worker import DatabaseWorker
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import running, streamed
 
@@ -22,6 +26,24 @@ async def http() -> AsyncIterator[HttpClient]:
     await client.aclose()
 
 
+@pytest.fixture
+async def journal(tmp_path: Path) -> AsyncIterator[DatabaseWorker]:
+    opened = open_journal(tmp_path / "agent.db")
+    yield opened
+    await opened.aclose()
+
+
+async def nobody(_: str) -> None:
+    """Where the owner would be told."""
+
+
+def answering_with(
+    provider: MainProviderSettings, http: HttpClient, journal: DatabaseWorker
+) -> Answering:
+    settings = Settings(provider=provider)
+    return open_answering(settings, {}, http, NoEmbedder(), journal, SteppedClock())
+
+
 def test_what_can_be_chosen_is_told() -> None:
     provider = MainProviderSettings(kind="openai", routes={"fast": "groq:x"}, fallbacks=("groq",))
     told = offered(Settings(provider=provider), {"OPENAI_API_KEY": "k"})
@@ -30,23 +52,56 @@ def test_what_can_be_chosen_is_told() -> None:
     assert offered(Settings(), {}).model == ""
 
 
-async def test_without_a_service_the_offline_provider_answers(http: HttpClient) -> None:
-    provider = open_provider(Settings(), {}, http, NoEmbedder(), SteppedClock())
-    assert provider.name == "offline"
+async def test_without_a_service_the_offline_provider_answers_and_nothing_is_spent(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    answering = open_answering(Settings(), {}, http, NoEmbedder(), journal, SteppedClock())
+    await answering.begin(nobody)
+    assert (answering.provider.name, answering.spending()) == ("offline", "")
 
 
-async def test_a_hint_that_nobody_configured_never_reaches_the_service(http: HttpClient) -> None:
+async def test_a_hint_that_nobody_configured_never_reaches_the_service(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
     async with running(streamed("hi")) as server:
-        settings = Settings(provider=MainProviderSettings(base_url=server.base_url, model="large"))
-        provider = open_provider(settings, {}, http, NoEmbedder(), SteppedClock())
-        await provider.chat(ChatRequest(HELLO, model="hint:fast"))
+        provider = MainProviderSettings(base_url=server.base_url, model="large")
+        answering = answering_with(provider, http, journal)
+        await answering.provider.chat(ChatRequest(HELLO, model="hint:fast"))
     assert [request.body["model"] for request in server.requests] == ["large"]
 
 
-async def test_the_offline_provider_comes_last_unless_it_is_switched_off(http: HttpClient) -> None:
-    nowhere = MainProviderSettings(base_url="http://127.0.0.1:1", model="m", offline_last=False)
-    for settings, name in ((nowhere, "openai"),):
-        provider = open_provider(
-            Settings(provider=settings), {}, http, NoEmbedder(), SteppedClock()
+async def test_what_was_asked_is_counted_and_told(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(streamed("hi")) as server:
+        provider = MainProviderSettings(base_url=server.base_url, model="large")
+        answering = answering_with(provider, http, journal)
+        await answering.provider.chat(ChatRequest(HELLO))
+    assert answering.spending().startswith("1 request, ")
+
+
+async def test_beyond_a_limit_the_board_is_worked_offline_and_the_key_is_named(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(streamed("hi"), streamed("hi")) as server:
+        provider = MainProviderSettings(
+            base_url=server.base_url, model="large", daily_limit_tokens=1
         )
-        assert (provider.name, type(provider).__name__) == (name, "RouterProvider")
+        answering = answering_with(provider, http, journal)
+        answers = [await answering.provider.chat(ChatRequest(HELLO)) for _ in range(2)]
+    assert len(server.requests) == 1
+    assert "provider.daily_limit_tokens is reached" in answers[1].text
+    assert "provider.daily_limit_tokens" in answering.provider.trouble
+
+
+async def test_where_the_offline_provider_is_switched_off_a_limit_is_an_error(
+    http: HttpClient, journal: DatabaseWorker
+) -> None:
+    async with running(streamed("hi")) as server:
+        provider = MainProviderSettings(
+            base_url=server.base_url, model="large", daily_limit_tokens=1, offline_last=False
+        )
+        answering = answering_with(provider, http, journal)
+        await answering.provider.chat(ChatRequest(HELLO))
+        with pytest.raises(SpendingLimit, match="tomorrow it begins anew"):
+            await answering.provider.chat(ChatRequest(HELLO))

@@ -11,6 +11,7 @@ from agent.cli import exits, surroundings
 from agent.cli.output import say_json, say_table
 from agent.health.report import board_sentence
 from agent.health.status import Status, read_status
+from agent.providers.ledger import read_day, today
 from agent.settings import Paths, Settings
 
 
@@ -20,7 +21,8 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         say_json(_as_json(settings, paths, status))
     else:
-        say_table([*_rows_of_agent(status), *_rows_of_settings(settings, paths)])
+        spent = _spent_today(settings, paths)
+        say_table([*_rows_of_agent(status), *spent, *_rows_of_settings(settings, paths)])
     return exits.OK
 
 
@@ -32,6 +34,7 @@ def _as_json(settings: Settings, paths: Paths, status: Status | None) -> dict[st
         "state_dir": str(paths.state_dir),
         "workspace": str(paths.workspace),
         "autonomy": settings.agent.autonomy.value,
+        "spent_today": msgspec.to_builtins(read_day(paths.agent_db, today(time.time()))),
         "agent": msgspec.to_builtins(status) if status else None,
     }
 
@@ -56,6 +59,13 @@ def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
         yield ("memory", status.memory)
     if status.last_error:
         yield ("last error", f"{_moment(status.last_error_at_s)}: {status.last_error}")
+
+
+def _spent_today(settings: Settings, paths: Paths) -> Iterator[tuple[str, str]]:
+    """From the journal itself: what was counted is there at once, whoever runs."""
+    spent = read_day(paths.agent_db, today(time.time()))
+    if spent is not None and spent.requests:
+        yield ("spent today", spent.in_words(settings.provider.daily_limit_usd))
 
 
 def _rows_of_settings(settings: Settings, paths: Paths) -> Iterator[tuple[str, str]]:

@@ -95,6 +95,20 @@ MIGRATIONS = (
     """,
     # The model that a conversation has chosen
     "CREATE TABLE choices (conversation TEXT PRIMARY KEY, model TEXT NOT NULL) WITHOUT ROWID",
+    # What was spent on a day, and in a conversation since it began
+    """
+    CREATE TABLE spent (
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        cached_tokens INTEGER NOT NULL,
+        unpriced_tokens INTEGER NOT NULL,
+        usd REAL NOT NULL,
+        PRIMARY KEY (kind, name)
+    ) WITHOUT ROWID
+    """,
 )
 
 

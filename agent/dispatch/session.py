@@ -55,6 +55,10 @@ def history(connection: sqlite3.Connection, conversation: str, limit: int) -> Hi
 
 def clear(connection: sqlite3.Connection, conversation: str) -> int:
     """Forget the conversation, not the memories; the number of messages removed."""
+    # The next one has its own limits; what the day has cost stays
+    connection.execute(
+        "DELETE FROM spent WHERE kind = 'conversation' AND name = ?", (conversation,)
+    )
     return connection.execute("DELETE FROM turns WHERE conversation = ?", (conversation,)).rowcount
 
 

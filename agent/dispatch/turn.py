@@ -22,6 +22,7 @@ from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
     from agent.dispatch.guidance import Guidance
+    from agent.tools.results import Results
     from agent.tools.shelf import Shelf
 
 _log = logging.getLogger(__name__)
@@ -80,15 +81,25 @@ class _Progress:
 
 
 class TurnRunner:
-    """Runs turns with one provider, one registry and one gate."""
+    """Runs turns with one provider, one registry and one gate.
+
+    Args:
+        results: makes what cuts long results short and keeps the whole of them.
+    """
 
     def __init__(
-        self, provider: Provider, registry: Registry, gate: Gate, max_iterations: int
+        self,
+        provider: Provider,
+        registry: Registry,
+        gate: Gate,
+        max_iterations: int,
+        results: "Callable[[], Results] | None" = None,
     ) -> None:
         self.provider = provider
         self._registry = registry
         self._gate = gate
         self._max_iterations = max_iterations
+        self._open_results = results
 
     async def run(
         self,
@@ -133,11 +144,21 @@ class TurnRunner:
 
         return Shelf(self._registry)
 
+    @cached_property
+    def _results(self) -> "Results | None":
+        return self._open_results() if self._open_results else None
+
     async def _ask_model(
         self, messages: tuple[ChatMessage, ...], progress: _Progress, seams: TurnSeams
     ) -> ChatResponse:
         tools = self._shelf.divide(messages)
-        request = ChatRequest(messages, tools.shown, progress.model, further_tools=tools.waiting)
+        request = ChatRequest(
+            messages,
+            tools.shown,
+            progress.model,
+            further_tools=tools.waiting,
+            conversation=progress.whole.conversation,
+        )
         pieces: list[str] = []
         try:
             # Closed here, not by the garbage collector: a connection hangs on it
@@ -201,7 +222,8 @@ class TurnRunner:
             return ToolResult(
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
             )
-        return await _execute(tool, arguments, context, seams)
+        result = await _execute(tool, arguments, context, seams)
+        return await self._results.bounded(tool, result) if self._results else result
 
 
 def _new_guidance() -> "Guidance":

@@ -56,6 +56,8 @@ class Subjects:
     stop: EmergencyStop
     # What is to be said of the memory; mostly nothing
     memory: Callable[[], str] = lambda: ""
+    # What the model has cost today; nothing where none is asked
+    spending: Callable[[], str] = lambda: ""
 
 
 class Reporter:
@@ -94,6 +96,8 @@ class Reporter:
         ]
         if status.stopped:
             lines.insert(1, f"STOPPED: {self._subjects.stop.sentence}.")
+        if spending := self._subjects.spending():
+            lines.append(f"Spent today: {spending}.")
         if status.memory:
             lines.append(f"Memory: {status.memory}.")
         if status.last_error:

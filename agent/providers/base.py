@@ -66,6 +66,7 @@ class ChatRequest:
     """Everything a model is given: `messages` starts with the system prompt.
 
     Args:
+        conversation: whose it is, to be counted by; never sent.
         further_tools: are there too, but a language model has to search for them.
     """
 
@@ -76,6 +77,7 @@ class ChatRequest:
     temperature: float | None = None
     max_tokens: int | None = None
     further_tools: tuple[ToolSpec, ...] = field(default=())
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True)

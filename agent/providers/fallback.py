@@ -8,13 +8,19 @@ import logging
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 
-from agent.errors import KeyRefused, ProviderError, QuotaExhausted, TransientProviderError
+from agent.errors import (
+    KeyRefused,
+    ProviderError,
+    QuotaExhausted,
+    SpendingLimit,
+    TransientProviderError,
+)
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 
 _log = logging.getLogger(__name__)
 
 # A request that is wrong is a person's to see; without a key or money the board still works
-_UNREACHABLE = (TransientProviderError, KeyRefused, QuotaExhausted)
+_UNREACHABLE = (TransientProviderError, KeyRefused, QuotaExhausted, SpendingLimit)
 
 
 class FallbackProvider(Provider):

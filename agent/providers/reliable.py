@@ -18,6 +18,7 @@ from agent.errors import (
     ProviderRefused,
     QuotaExhausted,
     RateLimited,
+    SpendingLimit,
     TransientProviderError,
 )
 from agent.providers import backoff
@@ -74,6 +75,9 @@ class ReliableProvider(Provider):
             async with aclosing(self._ask(candidate, search)) as items:
                 async for item in items:
                     search.has_begun = True
+                    if isinstance(item, ChatResponse):
+                        # Now: nobody asks for more after it
+                        candidate.circuit.succeeded()
                     yield item
             if search.has_begun:
                 return
@@ -131,7 +135,6 @@ class ReliableProvider(Provider):
                     return
                 await self._pause(candidate, err)
             else:
-                candidate.circuit.succeeded()
                 return
 
     def _learn(
@@ -194,6 +197,9 @@ def _summary(errors: dict[str, ProviderError]) -> ProviderError:
     """One error for all: the only one as it is, several in one sentence."""
     if len(errors) == 1:
         return next(iter(errors.values()))
+    # Whatever the others said: this is for a person to decide, in one sentence
+    if limit := next((err for err in errors.values() if isinstance(err, SpendingLimit)), None):
+        return limit
     told = "; ".join(f"{name}: {err}" for name, err in list(errors.items())[:MAX_TOLD])
     if any(isinstance(err, TransientProviderError) for err in errors.values()):
         return TransientProviderError(f"no model service answered ({told})")

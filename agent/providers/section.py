@@ -1,6 +1,6 @@
 """The `[provider]` section: the service that is asked first, and what holds for all services.
 
-Routes and what leads to them. Light to import: values alone.
+Routes and what leads to them, prices and limits. Light to import: values alone.
 """
 
 import re
@@ -15,6 +15,16 @@ from agent.providers.settings import HINT, ProviderSettings
 _ROUTE = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 # A message that is longer is refused before anything looks at it
 _MOST_CHARS = 65_536
+_Usd = Annotated[float, Meta(ge=0, le=100_000)]
+
+
+class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """US dollars per million tokens; what is not given of a cache costs what input does."""
+
+    input: _Usd
+    output: _Usd
+    cached: _Usd | None = None
+    cache_write: _Usd | None = None
 
 
 class ClassifySettings(Section, frozen=True, kw_only=True):
@@ -41,6 +51,13 @@ class MainProviderSettings(ProviderSettings, frozen=True, kw_only=True):
     )
     # Hints that messages are sorted to by themselves, in this order
     classify: dict[str, ClassifySettings] = msgspec.field(default_factory=dict)
+    # Of models that have no known price, or another one here
+    prices: dict[str, Price] = msgspec.field(default_factory=dict)
+    # 0 is no limit
+    daily_limit_usd: Annotated[float, Meta(ge=0, le=100_000)] = 0.0
+    daily_limit_tokens: Annotated[int, Meta(ge=0, le=10**12)] = 0
+    conversation_limit_usd: Annotated[float, Meta(ge=0, le=100_000)] = 0.0
+    conversation_limit_tokens: Annotated[int, Meta(ge=0, le=10**12)] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()

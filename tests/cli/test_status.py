@@ -6,7 +6,10 @@ import pytest
 
 from agent.cli import exits
 from agent.cli.main import main
+from agent.clock import SystemClock
+from agent.dispatch.journal import open_journal
 from agent.health.status import BoardReport, ChannelReport, Status, own_start_ticks, write_status
+from agent.providers.ledger import Ledger, Spent
 
 
 @pytest.fixture
@@ -65,6 +68,29 @@ def test_a_program_gets_all_of_it(state: Path, capsys: pytest.CaptureFixture[str
     assert said["running"] is True
     assert said["agent"]["board"]["state"] == "ready"
     assert said["agent"]["last_error"] == "the \x1b[31mmodel was away"
+
+
+async def test_what_today_has_cost_is_told_whoever_runs(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = open_journal(state / "agent.db")
+    await Ledger(journal, SystemClock()).add("a", Spent(3, 1000, 200, 0, 50, 0.0123))
+    await journal.aclose()
+    assert main(["status"]) == exits.OK
+    said = capsys.readouterr().out
+    assert "3 requests, 1,200 tokens, 0.0123 USD (price unknown for 50 tokens)" in said
+    main(["status", "--json"])
+    assert json.loads(capsys.readouterr().out)["spent_today"]["requests"] == 3
+
+
+def test_without_a_journal_nothing_was_spent_and_none_is_made(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["status"])
+    assert "spent" not in capsys.readouterr().out
+    main(["status", "--json"])
+    assert json.loads(capsys.readouterr().out)["spent_today"] is None
+    assert not state.exists()
 
 
 def test_a_damaged_report_is_no_agent(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

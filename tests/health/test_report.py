@@ -62,6 +62,17 @@ def test_the_last_trouble_is_told_in_one_line(reporter: Reporter, last_error: La
     assert reporter.sentences().endswith(": the disk is full")
 
 
+def test_what_today_has_cost_is_told(
+    tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
+) -> None:
+    stop, said = EmergencyStop(tmp_path), ["", "1 request, 5 tokens, 0.0100 USD"]
+    subjects = Subjects("openai", [board], [], last_error, stop, spending=lambda: said[0])
+    reporter = Reporter(tmp_path / "status.json", subjects, clock)
+    assert "Spent" not in reporter.sentences()
+    del said[0]
+    assert "\nSpent today: 1 request, 5 tokens, 0.0100 USD." in reporter.sentences()
+
+
 def test_what_is_to_be_said_of_the_memory_is_told(
     tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
 ) -> None:

@@ -1,5 +1,6 @@
 import random
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 import pytest
 
@@ -16,7 +17,7 @@ from agent.messages import ChatMessage, Role, ToolCall
 from agent.providers.backoff import MOST_ASKED_S
 from agent.providers.base import ChatRequest, ChatResponse, Provider, Stop, TextDelta
 from agent.providers.candidate import COOL_DOWN_S, REFUSED_S, Candidate
-from agent.providers.circuit import FAILURES_TO_OPEN, FIRST_REST_S
+from agent.providers.circuit import FAILURES_TO_OPEN, FIRST_REST_S, CircuitState
 from agent.providers.reliable import ATTEMPTS, ReliableProvider
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import CutStreamProvider
@@ -66,6 +67,18 @@ async def test_an_accident_is_tried_again_after_a_growing_pause() -> None:
     assert await text_of(reliable(clock, [service])) == "hello"
     first_s, second_s = clock.slept_s
     assert 0.25 <= first_s <= 0.5 <= second_s <= 1.0
+
+
+async def test_a_success_is_one_also_for_somebody_who_asks_for_nothing_after_it() -> None:
+    clock, service = SteppedClock(), MoodyProvider(*[DOWN, "hello"] * FAILURES_TO_OPEN)
+    provider = reliable(clock, [service])
+    for _ in range(FAILURES_TO_OPEN):
+        async with aclosing(provider.stream(REQUEST)) as items:
+            async for item in items:
+                if isinstance(item, ChatResponse):
+                    break
+    circuit = provider._candidates[0].circuit
+    assert (circuit.failures, circuit.state(clock.monotonic_s())) == (0, CircuitState.CLOSED)
 
 
 async def test_a_service_that_stays_down_is_given_up_with_its_own_words() -> None:

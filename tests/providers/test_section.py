@@ -13,16 +13,19 @@ def refused(text: str) -> str:
     return str(caught.value)
 
 
-def test_routes_and_rules_are_read() -> None:
+def test_routes_rules_and_prices_are_read() -> None:
     text = """
     [provider.routes]
     fast = "groq:llama-4"
     [provider.classify.fast]
     keywords = ["quick"]
+    [provider.prices]
+    "llama-4" = { input = 0.1, output = 0.2 }
     """
     provider = decode(text, Settings, Path("x.toml")).provider
     assert provider.routes == {"fast": "groq:llama-4"}
     assert provider.classify["fast"].keywords == ("quick",)
+    assert provider.prices["llama-4"].output == 0.2
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,7 @@ def test_routes_and_rules_are_read() -> None:
         ('[provider.classify.nope]\nkeywords = ["x"]', "`provider.classify`: names 'nope'"),
         ('[provider.routes]\n"Fa st" = "groq"', "must be named by small letters"),
         ("[provider.routes]\nfast = 1", "`provider.routes.fast`: must be text in quotes"),
+        ('[provider.prices]\n"a-1" = { input = -1, output = 1 }', "`provider.prices.a-1`:"),
         (
             '[provider.routes]\na = "groq"\n[provider.classify.a]\nmin_chars = 9\nmax_chars = 2',
             "min_chars",
@@ -39,6 +43,7 @@ def test_routes_and_rules_are_read() -> None:
         ('[provider]\nmodel = "hint:fast"', "`provider.model`: must be a model"),
         ('[provider]\nfallbacks = ["hint:fast"]', "`provider.fallbacks`: must be services"),
         ('[provider.routes]\nfast = "hint:deep"', "`provider.routes`: must lead to services"),
+        ("[provider]\ndaily_limit_usd = -1", "`provider.daily_limit_usd`: must be"),
     ],
 )
 def test_what_cannot_work_is_refused_when_it_is_read(text: str, said: str) -> None:

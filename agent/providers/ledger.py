@@ -1,0 +1,172 @@
+"""What was spent: requests, tokens and money, by day and by conversation, kept in the journal.
+
+A count is on the disk before the answer is used. Where the disk is full it is kept until there is
+room, and counts all the same.
+"""
+
+import contextlib
+import logging
+import sqlite3
+import time
+from dataclasses import dataclass, fields
+from pathlib import Path
+from urllib.parse import quote
+
+from agent.clock import Clock
+from agent.errors import StorageFull
+from agent.storage.worker import DatabaseWorker
+
+_log = logging.getLogger(__name__)
+
+_DAY, _CONVERSATION = "day", "conversation"
+# Somebody else writes: a status is not worth waiting longer
+_READ_TIMEOUT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Requests and what they cost.
+
+    Args:
+        unpriced_tokens: those whose price nobody knows.
+    """
+
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    unpriced_tokens: int = 0
+    usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(*(getattr(self, n) + getattr(other, n) for n in _COLUMNS))
+
+    def in_words(self, limit_usd: float = 0.0) -> str:
+        """Such as ``3 requests, 1,234 tokens, 0.0120 of 1.00 USD``."""
+        most = f" of {limit_usd:.2f}" if limit_usd else ""
+        plural = "" if self.requests == 1 else "s"
+        said = f"{self.requests} request{plural}, {self.tokens:,} tokens, {self.usd:.4f}{most} USD"
+        if self.unpriced_tokens:
+            said += f" (price unknown for {self.unpriced_tokens:,} tokens)"
+        return said
+
+
+# Day, conversation and what it was
+_Entry = tuple[str, str, Spent]
+_COLUMNS = tuple(field.name for field in fields(Spent))
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM spent WHERE kind = ? AND name = ?"  # noqa: S608 - constants only
+_ADD = (
+    f"INSERT INTO spent (kind, name, {', '.join(_COLUMNS)}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - constants only
+    " ON CONFLICT (kind, name) DO UPDATE SET "
+    + ", ".join(f"{name} = {name} + excluded.{name}" for name in _COLUMNS)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How much it is today, and in a conversation since it began."""
+
+    day: Spent = Spent()
+    conversation: Spent = Spent()
+
+
+class Ledger:
+    """Keeps count.
+
+    Args:
+        journal: has the table `spent`.
+    """
+
+    def __init__(self, journal: DatabaseWorker, clock: Clock) -> None:
+        self._journal = journal
+        self._clock = clock
+        self._unwritten: list[_Entry] = []
+        self._seen = ("", Spent())
+
+    @property
+    def day(self) -> str:
+        """Today, where the device stands."""
+        return today(self._clock.wall_s())
+
+    @property
+    def seen_today(self) -> Spent:
+        """Today's, as of the last time that anybody counted or looked."""
+        day, spent = self._seen
+        return spent if day == self.day else Spent()
+
+    async def standing(self, conversation: str) -> Standing:
+        day = self.day
+        try:
+            stood = await self._journal.look(lambda db: _standing(db, day, conversation))
+        except StorageFull:
+            # There is no database, and no room to make one
+            stood = Standing()
+        return self._with_unwritten(stood, day, conversation)
+
+    async def add(self, conversation: str, spent: Spent) -> Standing:
+        """Count it; how it stands then."""
+        day = self.day
+        self._unwritten.append((day, conversation, spent))
+        taken: list[_Entry] = []
+
+        def write(db: sqlite3.Connection) -> Standing:
+            # Taken here: whoever waits may be cancelled, and nothing is to be written twice
+            waiting, self._unwritten = self._unwritten, []
+            taken.extend(waiting)
+            _write(db, waiting)
+            return _standing(db, day, conversation)
+
+        try:
+            stood = await self._journal.transact(write)
+        except StorageFull as err:
+            self._unwritten = [*taken, *self._unwritten]
+            _log.warning("what was spent is counted, and not on the disk: %s", err)
+            return await self.standing(conversation)
+        return self._with_unwritten(stood, day, conversation)
+
+    def _with_unwritten(self, stood: Standing, day: str, conversation: str) -> Standing:
+        for when, where, spent in self._unwritten:
+            if when == day:
+                stood = Standing(stood.day + spent, stood.conversation)
+            if where == conversation:
+                stood = Standing(stood.day, stood.conversation + spent)
+        self._seen = (day, stood.day)
+        return stood
+
+
+def today(wall_s: float) -> str:
+    """The day as YYYY-MM-DD."""
+    return time.strftime("%Y-%m-%d", time.localtime(wall_s))
+
+
+def read_day(path: Path, day: str) -> Spent | None:
+    """A day's count for another process; None where nothing can be read."""
+    address = f"file:{quote(str(path))}?mode=ro"
+    try:
+        with contextlib.closing(
+            sqlite3.connect(address, uri=True, timeout=_READ_TIMEOUT_S)
+        ) as connection:
+            return _of(connection, _DAY, day)
+    except sqlite3.Error:
+        return None
+
+
+def _standing(db: sqlite3.Connection, day: str, conversation: str) -> Standing:
+    return Standing(_of(db, _DAY, day), _of(db, _CONVERSATION, conversation))
+
+
+def _of(db: sqlite3.Connection, kind: str, name: str) -> Spent:
+    row = db.execute(_SELECT, (kind, name)).fetchone()
+    return Spent() if row is None else Spent(*row)
+
+
+def _write(db: sqlite3.Connection, waiting: list[_Entry]) -> None:
+    for when, where, spent in waiting:
+        numbers = tuple(getattr(spent, name) for name in _COLUMNS)
+        db.execute(_ADD, (_DAY, when, *numbers))
+        if where:
+            db.execute(_ADD, (_CONVERSATION, where, *numbers))

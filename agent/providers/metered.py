@@ -1,0 +1,91 @@
+"""A way to a service whose every request is counted, retries and fallbacks too.
+
+What was cut off in the middle has been paid for: it is estimated and counted.
+"""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from agent.providers.base import (
+    Capabilities,
+    ChatRequest,
+    ChatResponse,
+    Provider,
+    TextDelta,
+    Usage,
+)
+from agent.providers.budget import Budget
+from agent.providers.service import ServiceProvider
+
+# Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
+BYTES_PER_TOKEN = 4
+# What services count for a picture of usual size
+IMAGE_TOKENS = 1500
+
+
+class MeteredProvider(Provider):
+    """Asks `inner` while the budget lets it."""
+
+    def __init__(self, inner: ServiceProvider[Any], budget: Budget) -> None:
+        self.name = inner.name
+        self._inner = inner
+        self._budget = budget
+
+    async def chat(self, request: ChatRequest) -> ChatResponse:
+        async with aclosing(self.stream(request)) as items:
+            async for item in items:
+                if isinstance(item, ChatResponse):
+                    return item
+        raise AssertionError("a stream ends with a response or an error")  # pragma: no cover
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+        model = request.model or self._inner.model
+        most = Usage(_sent_tokens(request), request.max_tokens or self._inner.max_tokens)
+        budget, has_key = self._budget, self._inner.has_key
+        asked = await budget.admit(request.conversation, model, most, has_key=has_key)
+        is_settled, shown = False, 0
+        try:
+            async with aclosing(self._inner.stream(request)) as items:
+                async for item in items:
+                    if isinstance(item, ChatResponse):
+                        is_settled = True
+                        usage = _counted(item, most.input_tokens)
+                        await budget.settle(asked, usage, item.model)
+                    else:
+                        shown += _tokens(item.text)
+                    yield item
+        finally:
+            if not is_settled:
+                await budget.settle(asked, Usage(most.input_tokens, shown) if shown else None)
+
+    def capabilities(self, model: str | None = None) -> Capabilities:
+        return self._inner.capabilities(model)
+
+    async def list_models(self) -> tuple[str, ...]:
+        return await self._inner.list_models()
+
+    async def warm_up(self) -> None:
+        await self._inner.warm_up()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _counted(response: ChatResponse, sent_tokens: int) -> Usage:
+    """As the service counted; some do not, and what they do not say is estimated."""
+    if response.usage.input_tokens or response.usage.output_tokens:
+        return response.usage
+    written = _tokens(response.text) + sum(_tokens(c.arguments_json) for c in response.tool_calls)
+    return Usage(sent_tokens, written)
+
+
+def _sent_tokens(request: ChatRequest) -> int:
+    texts = sum(_tokens(message.text) for message in request.messages)
+    images = sum(len(message.images) for message in request.messages)
+    tools = sum(_tokens(f"{spec.description}{spec.parameters}") for spec in request.tools)
+    return texts + tools + images * IMAGE_TOKENS
+
+
+def _tokens(text: str) -> int:
+    return -(-len(text.encode(errors="replace")) // BYTES_PER_TOKEN)
