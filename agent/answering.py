@@ -18,7 +18,7 @@ from agent.providers.base import Provider
 from agent.providers.credentials import chosen_service
 from agent.providers.offline.provider import OfflineProvider
 from agent.providers.settings import OFFLINE
-from agent.settings import Settings
+from agent.settings import Paths, Settings
 from agent.storage.worker import DatabaseWorker
 
 if TYPE_CHECKING:
@@ -78,6 +78,21 @@ def open_answering(
     meter = partial(MeteredProvider, budget=budget)
     first = routed(wanted, settings.providers, environ, http, clock, meter)
     return Answering(FallbackProvider(first, offline) if wanted.offline_last else first, budget)
+
+
+def seeing(provider: Provider, settings: Settings, paths: Paths, http: HttpClient) -> Provider:
+    """What answers a person, who may show pictures; work in the background goes without."""
+    if isinstance(provider, OfflineProvider):
+        return provider
+    from agent.providers.pictures.fetch import PictureFetch
+    from agent.providers.pictures.files import PictureFiles
+    from agent.providers.pictures.provider import PicturesProvider
+
+    wanted = settings.provider
+    most_bytes = wanted.max_image_mb * 1024 * 1024
+    files = PictureFiles(paths.workspace, paths.inbox, most_bytes)
+    remote = PictureFetch(http, most_bytes) if wanted.fetch_images else None
+    return PicturesProvider(provider, files, remote, wanted.max_images)
 
 
 def offered(settings: Settings, environ: Mapping[str, str]) -> Offer:

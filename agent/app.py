@@ -16,7 +16,7 @@ from functools import partial
 from typing import TextIO
 
 from agent import logs
-from agent.answering import Answering, offered, open_answering
+from agent.answering import Answering, offered, open_answering, seeing
 from agent.channels.base import Channel, Deliver
 from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import LOCAL, OWNER, Terminal
@@ -314,7 +314,8 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
         PresenceRule(button, frozenset(settings.presence_for)),
         agent.activity,
     )
-    runner = TurnRunner(agent.provider, agent.registry, gate, settings.max_tool_iterations)
+    provider = seeing(agent.provider, agent.settings, agent.paths, agent.http)
+    runner = TurnRunner(provider, agent.registry, gate, settings.max_tool_iterations)
     offer = offered(agent.settings, os.environ)
     memory, registry = agent.remembering.memory, agent.registry
     parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, agent.activity)

@@ -102,6 +102,11 @@ class Paths:
         return self.chosen_workspace or self.state_dir / "workspace"
 
     @property
+    def inbox(self) -> Path:
+        """Where what people send is kept."""
+        return self.state_dir / "inbox"
+
+    @property
     def documents(self) -> Path:
         return self.chosen_documents or self.workspace / "documents"
 

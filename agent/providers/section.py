@@ -51,6 +51,11 @@ class MainProviderSettings(ProviderSettings, frozen=True, kw_only=True):
     )
     # Hints that messages are sorted to by themselves, in this order
     classify: dict[str, ClassifySettings] = msgspec.field(default_factory=dict)
+    # Pictures in one request: each is sent again in every round of a turn
+    max_images: Annotated[int, Meta(ge=1, le=16)] = 4
+    max_image_mb: Annotated[int, Meta(ge=1, le=20)] = 5
+    # Whether pictures that a person names by an address are fetched from there
+    fetch_images: bool = False
     # Of models that have no known price, or another one here
     prices: dict[str, Price] = msgspec.field(default_factory=dict)
     # 0 is no limit

@@ -1,9 +1,24 @@
+import base64
+import json
+from pathlib import Path
+
 import pytest
 
+from agent.answering import seeing
+from agent.config import Secret
+from agent.embeddings.none import NoEmbedder
+from agent.http import HttpClient
 from agent.messages import ChatMessage, Image, Role, ToolCall
 from agent.providers.base import Capabilities, ChatRequest
+from agent.providers.create import chain
+from agent.providers.offline.provider import OfflineProvider
 from agent.providers.pictures.provider import SHOWN_TURNS, PicturesProvider
+from agent.providers.section import MainProviderSettings
+from agent.settings import Paths, Settings
+from tests.fakes.clock import SteppedClock
+from tests.fakes.llm_server import running, streamed
 from tests.fakes.provider import ScriptedProvider
+from tests.providers.pictures.test_kinds import PNG
 
 
 class SeeingProvider(ScriptedProvider):
@@ -121,3 +136,25 @@ async def test_a_stream_has_the_pictures_too() -> None:
     assert len(items) == 2
     assert inner.requests[0].messages[0].role is Role.USER
     assert names(inner.requests[0].messages[0]) == ["a"]
+
+
+async def test_a_picture_of_the_workspace_travels_to_the_service(tmp_path: Path) -> None:
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "lamp.png").write_bytes(PNG)
+    http = HttpClient()
+    async with running(streamed("a lamp")) as server:
+        wanted = MainProviderSettings(
+            base_url=server.base_url, api_key=Secret("k"), model="m", vision="yes"
+        )
+        settings = Settings(provider=wanted)
+        answers = chain(wanted, {}, {}, http, SteppedClock())
+        seen = seeing(answers, settings, Paths(None, tmp_path), http)
+        await seen.chat(ChatRequest((ChatMessage.user("[IMAGE:lamp.png]"),)))
+    await http.aclose()
+    (request,) = server.requests
+    assert base64.b64encode(PNG).decode() in json.dumps(request.body)
+
+
+async def test_without_a_service_markers_stay_as_they_are(tmp_path: Path) -> None:
+    offline = OfflineProvider(NoEmbedder())
+    assert seeing(offline, Settings(), Paths(None, tmp_path), HttpClient()) is offline
