@@ -1,0 +1,200 @@
+"""Says things to an agent, and asks the model service the same by itself, in turns.
+
+The agent is the whole one in a folder of its own, with its journal and memory; no board and no
+embedding model, which are slow in their own ways.
+"""
+
+# ruff: noqa: SLF001  # the agent as it starts has one maker, which is nobody else's
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from agent import app
+from agent.dispatch import outbox
+from agent.dispatch.dispatcher import Dispatcher
+from agent.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
+from agent.messages import Inbound, Provenance
+from agent.settings import Paths, Settings
+from agent.storage.worker import DatabaseWorker
+from tests.fakes.channel import FakeChannel
+
+# Files are open, caches filled and a conversation as long as it gets
+_WARM_UP = 60
+_TOLD_EVERY = 500
+_LOOKED_AT_EVERY = 50
+# Between two looks whether an answer is marked as sent
+_LOOK_S = 0.0005
+_TURN_LIMIT_S = 10.0
+# What a commit of the journal writes, in a file that grows no more as its log does
+_FLUSHED = bytes(16 * 1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A turn, and the bare requests with the same bodies right after it."""
+
+    turn_s: float
+    bare_s: float
+
+
+@dataclass
+class Taken:
+    """What turns of one kind took."""
+
+    kind: str
+    pairs: list[Pair] = field(default_factory=list)
+    first_request_bytes: int = 0
+    stored_bytes: float = 0.0
+    rss_bytes: list[int] = field(default_factory=list)
+    flush_s: list[float] = field(default_factory=list)
+
+
+async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> list[Taken]:
+    """Turns of each kind with everything in a folder below `folder`; None is the usual place."""
+    with _service() as url, tempfile.TemporaryDirectory(prefix="barnacle-", dir=folder) as made:
+        agent = app._assemble(_settings(url), Paths(None, Path(made)), {}, sys.stderr)
+        channel = FakeChannel()
+        async with (
+            app._at_work(agent, [channel]) as (dispatcher, _, tasks),
+            httpx.AsyncClient(headers={"accept-encoding": "identity"}) as bare,
+        ):
+            posts = Posts(agent.http)
+            speaker = Speaker(dispatcher, channel, tasks, posts, bare, agent.journal)
+            scratch = Path(made) / "flushed"
+            return [await speaker.measure(*kind, turns, scratch) for kind in kinds.items()]
+
+
+class Posts:
+    """Keeps what the agent's client sends, and passes it on."""
+
+    def __init__(self, http: HttpClient) -> None:
+        self.sent: list[HttpRequest] = []
+        self._exchange = http.exchange
+        http.exchange = self.exchange  # type: ignore[method-assign]  # the one way to see it
+
+    @contextlib.asynccontextmanager
+    async def exchange(
+        self, request: HttpRequest, first_byte_timeout_s: float = FIRST_BYTE_TIMEOUT_S
+    ) -> AsyncIterator[HttpAnswer]:
+        self.sent.append(request)
+        async with self._exchange(request, first_byte_timeout_s) as answer:
+            yield answer
+
+
+@dataclass
+class Speaker:
+    """A person of inhuman patience."""
+
+    dispatcher: Dispatcher
+    channel: FakeChannel
+    tasks: asyncio.TaskGroup
+    posts: Posts
+    bare: httpx.AsyncClient
+    journal: DatabaseWorker
+    said: int = 0
+
+    async def measure(self, kind: str, text: str, turns: int, scratch: Path) -> Taken:
+        taken = Taken(kind)
+        await self._pair(text)
+        taken.first_request_bytes = len(self.posts.sent[0].content)
+        for _ in range(_WARM_UP):
+            await self._pair(text)
+        written_before = _written_bytes()
+        for number in range(1, turns + 1):
+            taken.pairs.append(await self._pair(text))
+            if number % _LOOKED_AT_EVERY == 0 or number == turns:
+                taken.rss_bytes.append(_rss_bytes())
+            if number % _TOLD_EVERY == 0:
+                print(f"  {number:,} of {turns:,} turns with {kind}", flush=True)
+        taken.stored_bytes = (_written_bytes() - written_before) / turns
+        taken.flush_s = [_flush_s(scratch) for _ in range(_LOOKED_AT_EVERY)]
+        return taken
+
+    async def _pair(self, text: str) -> Pair:
+        self.posts.sent.clear()
+        turn_s = await self._turn(text)
+        # Nothing of the turn may go on beside the bare requests
+        async with asyncio.timeout(_TURN_LIMIT_S):
+            while await self.journal.look(outbox.undelivered):  # noqa: ASYNC110 - a state on disk
+                await asyncio.sleep(_LOOK_S)
+        return Pair(turn_s, await self._repeat())
+
+    async def _turn(self, text: str) -> float:
+        self.said += 1
+        self.channel.sent.clear()
+        self.channel.drafts.clear()
+        self.channel.arrived.clear()
+        began_s = time.perf_counter()
+        async with asyncio.timeout(_TURN_LIMIT_S):
+            inbound = Inbound(
+                str(self.said), "fake", "owner", "chat", text, time.time(), Provenance.OWNER
+            )
+            await self.dispatcher.deliver(inbound, self.tasks)
+            await self.channel.arrived.wait()
+        return time.perf_counter() - began_s
+
+    async def _repeat(self) -> float:
+        """The same bodies, by the client alone."""
+        taken_s = 0.0
+        for post in self.posts.sent:
+            began_s = time.perf_counter()
+            async with self.bare.stream(
+                post.method, post.url, headers=dict(post.headers), content=post.content
+            ) as answer:
+                async for _piece in answer.aiter_raw():
+                    pass
+            taken_s += time.perf_counter() - began_s
+        return taken_s
+
+
+def _settings(url: str) -> Settings:
+    return msgspec.convert(
+        {
+            "provider": {"base_url": f"{url}/v1", "model": "fake-model"},
+            # Its work is done when nobody speaks
+            "memory": {"consolidate": False},
+            "embeddings": {"provider": "none"},
+            "log": {"level": "error"},
+        },
+        Settings,
+    )
+
+
+@contextlib.contextmanager
+def _service() -> Iterator[str]:
+    command = [sys.executable, str(Path(__file__).parents[1]), "bench.turn_service"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def _flush_s(scratch: Path) -> float:
+    with scratch.open("r+b" if scratch.exists() else "w+b") as file:
+        began_s = time.perf_counter()
+        os.pwrite(file.fileno(), _FLUSHED, 0)
+        os.fdatasync(file.fileno())
+        return time.perf_counter() - began_s
+
+
+def _rss_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _written_bytes() -> int:
+    counters = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(counters["write_bytes"])
