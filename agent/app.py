@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from agent import logs
 from agent.answering import Answering, offered, open_answering, seeing
@@ -62,6 +62,9 @@ from agent.tools.registry import Registry
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
+
+if TYPE_CHECKING:
+    from agent.tools.results import Results
 
 _log = logging.getLogger(__name__)
 
@@ -315,11 +318,19 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
         agent.activity,
     )
     provider = seeing(agent.provider, agent.settings, agent.paths, agent.http)
-    runner = TurnRunner(provider, agent.registry, gate, settings.max_tool_iterations)
+    most = settings.max_tool_iterations
+    keeping = partial(_results, agent)
+    runner = TurnRunner(provider, agent.registry, gate, most, keeping)
     offer = offered(agent.settings, os.environ)
     memory, registry = agent.remembering.memory, agent.registry
     parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, agent.activity)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
+
+
+def _results(agent: _Agent) -> "Results":
+    from agent.tools.results import Results  # noqa: PLC0415 - the first use of a tool needs it
+
+    return Results(agent.paths.workspace, agent.clock)
 
 
 async def _greet_board(agent: _Agent) -> None:

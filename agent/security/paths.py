@@ -100,6 +100,18 @@ def write_beneath(root: Path, relative: str, content: bytes) -> None:
         os.fsync(folder)
 
 
+def remove_beneath(root: Path, relative: str) -> None:
+    """Remove a plain file beneath `root`; one that is gone already is no fault.
+
+    Raises:
+        PathRefused: it may not be reached.
+    """
+    *folders, name = parts_of(relative)
+    with _told(relative), _folder(root, folders) as folder, contextlib.suppress(FileNotFoundError):
+        _refuse_unless_plain(os.stat(name, dir_fd=folder, follow_symlinks=False), relative)
+        os.unlink(name, dir_fd=folder)
+
+
 def list_beneath(root: Path, relative: str, limit: int) -> list[Entry]:
     """Files and folders in a folder beneath `root`, by name; at most `limit` are looked at.
 

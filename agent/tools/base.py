@@ -52,6 +52,8 @@ class Tool(ABC, Generic[A]):
     description: str
     effect: Effect
     arguments_type: type[A]
+    # It shows parts of a whole that it can go on with: a long result of it is kept nowhere else
+    reads_on = False
 
     @abstractmethod
     async def execute(self, arguments: A, context: ToolContext) -> ToolResult:

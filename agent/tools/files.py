@@ -24,6 +24,8 @@ MAX_TEXT_BYTES = 64 * 1024
 MAX_SCANNED_BYTES = 64 * 1024 * 1024
 MAX_CONTENT_BYTES = 1024 * 1024
 MAX_ENTRIES = 1000
+# Where long results are kept for a while; what stands there is not for writing
+RESULTS_FOLDER = ".results"
 # A card that has not answered by then is failing
 DISK_TIMEOUT_S = 15.0
 # Text has no zero byte near its beginning, pictures and programs do
@@ -71,6 +73,7 @@ class FileReadTool(Tool[ReadArguments]):
     description = "Read lines of a text file in the workspace."
     effect = Effect.READ
     arguments_type = ReadArguments
+    reads_on = True
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
@@ -81,8 +84,8 @@ class FileReadTool(Tool[ReadArguments]):
                 excerpt = excerpt_of(file, arguments.first_line, arguments.lines)
             return {"path": arguments.path, "text": excerpt.text, "more": excerpt.more}
 
-        found = await _in_thread(read, Provenance.TOOL)
-        return replace(found, source=f"file:{_plain(arguments.path)}")
+        path = _plain(arguments.path)
+        return replace(await _in_thread(read, _trust_of(path)), source=f"file:{path}")
 
 
 class FileWriteTool(Tool[WriteArguments]):
@@ -101,6 +104,8 @@ class FileWriteTool(Tool[WriteArguments]):
             content = arguments.content.encode(errors="replace")
             if len(content) > MAX_CONTENT_BYTES:
                 raise PathRefused(f"the content is longer than {MAX_CONTENT_BYTES} bytes")
+            if _is_result(_plain(arguments.path)):
+                raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
             write_beneath(self._workspace, _plain(arguments.path), content)
             return {"path": arguments.path, "bytes": len(content)}
 
@@ -166,6 +171,19 @@ def _skip_lines(file: BinaryIO, count: int) -> None:
         count -= piece.endswith(b"\n")
     if left_bytes <= 0:
         raise PathRefused("this line is too far into the file to be reached")
+
+
+def _is_result(path: str) -> bool:
+    return path.partition("/")[0] == RESULTS_FOLDER
+
+
+def _trust_of(path: str) -> Provenance:
+    """Anybody may have written a file; a kept result is trusted as the first time."""
+    if not _is_result(path):
+        return Provenance.TOOL
+    from agent.tools.results import trust_of  # noqa: PLC0415 - few read such a file
+
+    return trust_of(path.rpartition("/")[2])
 
 
 def _plain(path: str) -> str:

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy
 from agent.tools.base import AnyTool, ToolContext
+from agent.tools.files import FileReadTool
 from agent.tools.registry import Registry
+from agent.tools.results import MAX_RESULT_BYTES, Results
 from tests.fakes.clock import SteppedClock
 from tests.fakes.many_tools import many_tools
 from tests.fakes.provider import (
@@ -197,6 +200,34 @@ async def test_a_call_that_is_not_repaired_by_then_is_left_out_and_the_answer_sa
     assert outcome.text == (
         "I did what I could.\n(Not done, because the call was not understood: lmpp.)"
     )
+
+
+class TalkativeTool(CountingTool):
+    """Says more than a model can take, in the words of a page."""
+
+    async def execute(self, arguments: LampArguments, context: ToolContext) -> ToolResult:
+        text = '{"rows":[' + ",".join(['"a row of the page"'] * 10_000) + "]}"
+        return ToolResult(success=True, text=text, provenance=Provenance.WEB)
+
+
+async def test_a_long_result_is_cut_for_the_model_and_read_on_with_the_same_trust(
+    gate: Gate, tmp_path: Path
+) -> None:
+    registry = Registry([TalkativeTool(Effect.READ), FileReadTool(tmp_path)])
+    first = ScriptedProvider(calls(("lamp", ON)), "a lot")
+    keeper = Results(tmp_path, SteppedClock())
+    context = ToolContext("conversation", "owner", Provenance.OWNER)
+    runner = TurnRunner(first, registry, gate, 3, lambda: keeper)
+    asked = (ChatMessage.user("go"),)
+    await runner.run(asked, context, Provenance.OWNER, Person().seams)
+    told = first.requests[1].messages[-1].text
+    assert len(told) <= MAX_RESULT_BYTES
+    (path,) = re.findall(r"\.results/[\w.-]+\.txt", told)
+    second = ScriptedProvider(calls(("file_read", f'{{"path":"{path}"}}')), "read")
+    runner = TurnRunner(second, registry, gate, 3, lambda: keeper)
+    outcome = await runner.run(asked, context, Provenance.OWNER, Person().seams)
+    assert "a row of the page" in second.requests[1].messages[-1].text
+    assert outcome.provenance is Provenance.WEB
 
 
 async def test_a_deed_that_is_only_announced_is_asked_for_once(gate: Gate) -> None:
