@@ -56,11 +56,13 @@ class Reading:
         tokens: a vector for each token that the model knows, of shape (tokens, dimensions).
         spans: where in the text each of these tokens is, what is between them is not understood;
             None where the model tells no tokens.
+        drops_marks: the model reads letters without their accents and tones.
     """
 
     vector: "NDArray[np.float32]"
     tokens: "NDArray[np.float32]"
     spans: Sequence[tuple[int, int]] | None = None
+    drops_marks: bool = False
 
 
 @runtime_checkable

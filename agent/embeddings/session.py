@@ -51,6 +51,8 @@ class ModelSession:
             raise folder.damaged(str(err)) from err
         unknown = getattr(self._tokenizer.model, "unk_token", None)
         self._unknown = None if not unknown else self._tokenizer.token_to_id(unknown)
+        normalizer = self._tokenizer.normalizer
+        self._drops_marks = normalizer is not None and normalizer.normalize_str("\u00e9") == "e"
         self._inputs = _inputs(self._runtime, folder)
         self._head: SentenceHead | PoolingHead = head_of(
             self._runtime.get_outputs(), self._recipe.pooling, folder.path
@@ -96,7 +98,7 @@ class ModelSession:
         mean = (tokens if before and kept else states).mean(axis=0)
         spans = [own.offsets[place] for place in kept]
         moved = [(start - len(prefix), end - len(prefix)) for start, end in spans]
-        return Reading(self._unit(mean[None])[0], tokens, moved)
+        return Reading(self._unit(mean[None])[0], tokens, moved, self._drops_marks)
 
     def _states(self, output: str, token_ids: Sequence[_Ids]) -> Vectors:
         ids = np.array(token_ids, np.int64)

@@ -21,7 +21,7 @@ from agent.memory.ranking import (
     rank,
 )
 from agent.memory.sessions import Turn
-from agent.memory.text import asked_tokens, tokens
+from agent.memory.text import asked_tokens, is_marked, tokens
 
 if TYPE_CHECKING:
     from agent.memory.matches import Matches
@@ -69,8 +69,7 @@ class _Search:
         self._similar = question.similar
         self._asked = asked_tokens(question.text, MAX_ASKED_TOKENS)
         self._hits = self._searched()
-        understood = _understood(question)
-        self.scales = Scales(self._hits.scale, self._meaning_scale(), understood)
+        self.scales = Scales(self._hits.scale, self._meaning_scale(), understood(question))
 
     def best(self) -> list[Turn]:
         """Those that stand out most by words and vector together."""
@@ -144,13 +143,18 @@ class _Search:
         return Scale.of_spread(count, similar.mean, similar.deviation, USUAL_COSINES)
 
 
-def _understood(question: Question) -> float:
+def understood(question: Question) -> float:
     """Which part of the question's words the model knows; all where it does not tell."""
     reading = question.reading
-    letters = {place for match in _WORD.finditer(question.text) for place in range(*match.span())}
-    if reading is None or reading.spans is None or not letters:
+    words = list(_WORD.finditer(question.text))
+    if reading is None or reading.spans is None or not words:
         return 1.0
     known = {place for span in reading.spans for place in range(*span)}
+    if reading.drops_marks:
+        # Without its marks it is another word: in Vietnamese most are, in Spanish one of ten
+        marked = (word.span() for word in words if is_marked(word[0]))
+        known.difference_update(*(range(*span) for span in marked))
+    letters = {place for word in words for place in range(*word.span())}
     return len(letters & known) / len(letters)
 
 

@@ -74,6 +74,13 @@ def asked_tokens(text: str, limit: int) -> list[str]:
     return (telling or list(distinct))[:limit]
 
 
+def is_marked(word: str) -> bool:
+    """Whether a letter of it has an accent, a tone or the like; scripts of pairs have none."""
+    parts = unicodedata.normalize("NFD", word)
+    is_paired = any(_kind(character) is _Kind.PAIRED for character in normalise(word))
+    return not is_paired and any(unicodedata.category(part) == "Mn" for part in parts)
+
+
 def _pairs(run: list[str]) -> Iterator[str]:
     if len(run) == 1:
         yield run[0]

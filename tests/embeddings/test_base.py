@@ -1,10 +1,14 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
+from tokenizers import Tokenizer
+from tokenizers.normalizers import NFC, BertNormalizer, Normalizer
 
 from agent.embeddings.base import Passage, readings
 from agent.embeddings.onnx import OnnxEmbedder
 from tests.fakes.embedders import LetterEmbedder
+from tests.fakes.onnx_models import pooling, write_model
 
 
 async def test_a_reading_of_a_text_alone_is_its_vector(model_dir: Path) -> None:
@@ -64,4 +68,18 @@ async def test_words_that_the_model_does_not_know_are_left_out(model_dir: Path) 
     known = "".join(text[start:end] for start, end in reading.spans or ())
     assert "hello" in known
     assert "妹" not in known
+    await embedder.aclose()
+
+
+@pytest.mark.parametrize(("normalizer", "drops"), [(BertNormalizer(), True), (NFC(), False)])
+async def test_a_model_tells_whether_it_reads_letters_without_their_marks(
+    tmp_path: Path, *, normalizer: Normalizer, drops: bool
+) -> None:
+    folder = write_model(tmp_path / "model", settings=pooling("mean"))
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.normalizer = normalizer
+    tokenizer.save(str(folder / "tokenizer.json"))
+    embedder = OnnxEmbedder(folder)
+    [reading] = await readings(embedder, [Passage("red green")])
+    assert reading.drops_marks is drops
     await embedder.aclose()

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.memory.text import asked_tokens, normalise, tokens
+from agent.memory.text import asked_tokens, is_marked, normalise, tokens
 
 ANY_TEXT = st.text(max_size=200)
 
@@ -69,3 +69,13 @@ def test_a_long_question_is_cut() -> None:
 def test_a_chinese_question_leaves_out_what_only_asks() -> None:
     assert asked_tokens("我姐姐叫什么", 10) == ["我姐", "姐姐", "姐叫", "叫什"]
     assert asked_tokens("什么", 10) == ["什么"]
+
+
+@pytest.mark.parametrize("word", ["được", "tiếng", "café", "über", "e\u0301t"])
+def test_a_word_with_an_accent_or_a_tone_is_marked(word: str) -> None:
+    assert is_marked(word)
+
+
+@pytest.mark.parametrize("word", ["pump", "Straße", "水泵", "グループ", "김치", "2", ""])
+def test_a_word_without_one_is_not(word: str) -> None:
+    assert not is_marked(word)
