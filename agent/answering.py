@@ -3,19 +3,22 @@
 What speaks to a service is loaded only where there is one.
 """
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.clock import Clock
+from agent.config import Secret
 from agent.dispatch.choice import Offer
 from agent.dispatch.owner import Tell
 from agent.embeddings.base import Embedder
 from agent.embeddings.none import NoEmbedder
 from agent.http import HttpClient
+from agent.providers import catalog
 from agent.providers.base import Provider
-from agent.providers.credentials import chosen_service
+from agent.providers.credentials import KEY_VARIABLES, chosen_service
 from agent.providers.offline.provider import OfflineProvider
 from agent.providers.settings import OFFLINE
 from agent.settings import Paths, Settings
@@ -41,6 +44,10 @@ class Answering:
     def spending(self) -> str:
         """What today has cost, in words; empty where nothing can."""
         return "" if self.budget is None else self.budget.spent_today()
+
+    async def spent_in(self, conversation: str) -> str:
+        """The same of a conversation since it began."""
+        return "" if self.budget is None else await self.budget.spent_in(conversation)
 
     async def begin(self, tell: Tell) -> None:
         """Look how it stands; from now on `tell` tells the owner of limits."""
@@ -93,6 +100,17 @@ def seeing(provider: Provider, settings: Settings, paths: Paths, http: HttpClien
     files = PictureFiles(paths.workspace, paths.inbox, most_bytes)
     remote = PictureFetch(http, most_bytes) if wanted.fetch_images else None
     return PicturesProvider(provider, files, remote, wanted.max_images)
+
+
+def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
+    """Every key that may be sent to any service, for whoever keeps them out of texts."""
+    for section in (settings.provider, *settings.providers.values()):
+        yield from (section.api_key, *section.more_keys)
+    names = {name for service in catalog.every() for name in service.key_variables}
+    for name in (*names, *KEY_VARIABLES):
+        # What is no key at all is refused, by name, where it is used
+        with contextlib.suppress(ValueError):
+            yield Secret(environ.get(name, "").strip())
 
 
 def offered(settings: Settings, environ: Mapping[str, str]) -> Offer:

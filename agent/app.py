@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from agent import logs
-from agent.answering import Answering, offered, open_answering, seeing
+from agent.answering import Answering, offered, open_answering, secrets, seeing
 from agent.channels.base import Channel, Deliver
 from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import LOCAL, OWNER, Terminal
@@ -45,8 +45,6 @@ from agent.memory.backends import Place
 from agent.memory.switching import left_behind
 from agent.peripherals.enable import open_line
 from agent.providers.base import Provider
-from agent.providers.catalog import OPENAI
-from agent.providers.credentials import chosen_service, find_keys
 from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -166,9 +164,8 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         SerialBoard(board, paths.board_folder(board), clock) for board in settings.every_board()
     )
     journal = open_journal(paths.agent_db)
-    service = chosen_service(settings.provider, environ) or OPENAI
-    for credential in find_keys(settings.provider, environ, service):
-        redactor.add(credential.key)
+    for secret in secrets(settings, environ):
+        redactor.add(secret)
     lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
     watchers = tuple(
         Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
@@ -252,7 +249,7 @@ async def _at_work(
         _conversations(agent, button),
         by_name,
         delivery,
-        reporter.sentences,
+        partial(_report, agent, reporter),
         oversight,
     )
     try:
@@ -285,6 +282,11 @@ def _reporter(agent: _Agent, channels: Sequence[str]) -> Reporter:
     told = (agent.provider.name, agent.boards, channels, agent.last_error, agent.stop)
     subjects = Subjects(*told, agent.remembering.sentence, agent.answering.spending)
     return Reporter(agent.paths.status_file, subjects, agent.clock)
+
+
+async def _report(agent: _Agent, reporter: Reporter, conversation: str) -> str:
+    spent = await agent.answering.spent_in(conversation)
+    return "\n".join([reporter.sentences(), *([f"This conversation: {spent}."] if spent else [])])
 
 
 def _owner(

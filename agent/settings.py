@@ -17,6 +17,7 @@ from agent.errors import ConfigRefused
 from agent.link.settings import BoardSettings
 from agent.logs import LogSettings
 from agent.memory.settings import MemorySettings
+from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
 
@@ -50,12 +51,25 @@ class Settings(Section, frozen=True, kw_only=True):
                 raise ValueError(f"boards have names that cannot be told apart: {board.name}")
             if len(every) > 1 and not board.port:
                 raise ValueError(f"boards need a `port` each when there are several: {board.name}")
+        self._refuse_unknown_services()
 
     def every_board(self) -> tuple[BoardSettings, ...]:
         """All boards with their names; `[board]` is left out where only others are configured."""
         named = [msgspec.structs.replace(board, name=name) for name, board in self.boards.items()]
         own = [] if named and self.board == BoardSettings() else [self.board]
         return (*own, *named)
+
+    def _refuse_unknown_services(self) -> None:
+        """What fallbacks and routes name must be there; whether it has a key shows at the start."""
+        named = [("provider.fallbacks", name) for name in self.provider.fallbacks]
+        named += [(f"provider.routes.{hint}", to) for hint, to in self.provider.routes.items()]
+        for key, wanted in named:
+            name = wanted.partition(":")[0]
+            if name not in self.providers and name != "provider":
+                try:
+                    catalog.find(f"{name}:" if name.endswith("custom") else name)
+                except ValueError as err:
+                    raise ValueError(f"{key}: {err}") from err
 
 
 def enable_gpios(settings: Settings) -> tuple[int, ...]:

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import Answering, offered, open_answering
+from agent.answering import Answering, offered, open_answering, secrets
+from agent.config import Secret
 from agent.dispatch.journal import open_journal
 from agent.embeddings.none import NoEmbedder
 from agent.errors import SpendingLimit
@@ -11,6 +12,7 @@ from agent.http import HttpClient
 from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest
 from agent.providers.section import MainProviderSettings
+from agent.providers.settings import ProviderSettings
 from agent.settings import Settings
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.clock import SteppedClock
@@ -58,6 +60,7 @@ async def test_without_a_service_the_offline_provider_answers_and_nothing_is_spe
     answering = open_answering(Settings(), {}, http, NoEmbedder(), journal, SteppedClock())
     await answering.begin(nobody)
     assert (answering.provider.name, answering.spending()) == ("offline", "")
+    assert await answering.spent_in("a") == ""
 
 
 async def test_a_hint_that_nobody_configured_never_reaches_the_service(
@@ -70,6 +73,15 @@ async def test_a_hint_that_nobody_configured_never_reaches_the_service(
     assert [request.body["model"] for request in server.requests] == ["large"]
 
 
+def test_every_key_that_may_be_sent_is_known_as_a_secret() -> None:
+    provider = MainProviderSettings(api_key=Secret("own-key"), more_keys=(Secret("more-key"),))
+    named = {"backup": ProviderSettings(api_key=Secret("backup-key"))}
+    environ = {"GROQ_API_KEY": " groq-key ", "API_KEY": "any-key", "OPENAI_API_KEY": "a\nb"}
+    found = list(secrets(Settings(provider=provider, providers=named), environ))
+    keys = {secret.reveal() for secret in found} - {""}
+    assert keys == {"own-key", "more-key", "backup-key", "groq-key", "any-key"}
+
+
 async def test_what_was_asked_is_counted_and_told(
     http: HttpClient, journal: DatabaseWorker
 ) -> None:
@@ -77,7 +89,10 @@ async def test_what_was_asked_is_counted_and_told(
         provider = MainProviderSettings(base_url=server.base_url, model="large")
         answering = answering_with(provider, http, journal)
         await answering.provider.chat(ChatRequest(HELLO))
-    assert answering.spending().startswith("1 request, ")
+        assert answering.spending().startswith("1 request, ")
+        assert (await answering.spent_in("a")).startswith("0 requests, ")
+        await answering.provider.chat(ChatRequest(HELLO, conversation="a"))
+        assert (await answering.spent_in("a")).startswith("1 request, ")
 
 
 async def test_beyond_a_limit_the_board_is_worked_offline_and_the_key_is_named(

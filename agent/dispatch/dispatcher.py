@@ -6,7 +6,7 @@ Messages of one conversation wait for each other; conversations do not. Commands
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 from agent.channels.base import Channel
@@ -34,7 +34,8 @@ PARKED_TEXT = "Something in me broke on this message. I keep it; the log says wh
 STOPPED_TEXT = "Stopped."
 NOTHING_TO_STOP_TEXT = "There is nothing to stop."
 
-Report = Callable[[], str]
+# How the agent is, for somebody in a conversation
+Report = Callable[[str], Awaitable[str]]
 
 
 class Dispatcher:
@@ -203,7 +204,7 @@ class Dispatcher:
 
     async def _shown(self, command: Command, inbound: Inbound) -> str:
         if command is Command.STATUS:
-            return self._report()
+            return await self._report(inbound.conversation)
         if command is Command.MEMORY:
             return await self._conversations.known(inbound)
         return await self._conversations.model(command, inbound)

@@ -94,9 +94,11 @@ class Budget:
         await self._ledger.standing("")
 
     def spent_today(self) -> str:
-        daily = (limit for limit in self._limits if limit.is_daily and limit.is_usd)
-        limit = next(daily, None)
-        return self._ledger.seen_today.in_words(limit.most if limit else 0.0)
+        return self._ledger.seen_today.in_words(self._most_usd(is_daily=True))
+
+    async def spent_in(self, conversation: str) -> str:
+        standing = await self._ledger.standing(conversation)
+        return standing.conversation.in_words(self._most_usd(is_daily=False))
 
     async def admit(self, conversation: str, model: str, most: Usage, *, has_key: bool) -> Asked:
         """A request that may be sent, to be settled in any case.
@@ -162,6 +164,10 @@ class Budget:
                 f"the price of {printable_line(asked.model, _MAX_NAME_CHARS)} is not known, so "
                 f"{usd.key} cannot be kept: give it in [provider.prices], or limit tokens instead"
             )
+
+    def _most_usd(self, *, is_daily: bool) -> float:
+        usd = (one for one in self._limits if one.is_usd and one.is_daily is is_daily)
+        return next((limit.most for limit in usd), 0.0)
 
     def _may_be_reached(self, limits: list[Limit], standing: Standing) -> bool:
         """By what is under way, if it costs the most that it may."""

@@ -70,9 +70,7 @@ async def running(
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)
     oversight = Oversight(stop, [])
-    dispatcher = Dispatcher(
-        journal, conversations, channels, delivery, lambda: "all is well", oversight
-    )
+    dispatcher = Dispatcher(journal, conversations, channels, delivery, _all_is_well, oversight)
     try:
         async with asyncio.TaskGroup() as tasks:
             yield Running(dispatcher, tasks, journal, oversight)
@@ -85,6 +83,10 @@ async def running(
 
 class _Over(Exception):
     """Ends the task group of a test."""
+
+
+async def _all_is_well(_conversation: str) -> str:
+    return "all is well"
 
 
 def prompt_of(request: ChatRequest) -> str:

@@ -48,3 +48,26 @@ def test_routes_rules_and_prices_are_read() -> None:
 )
 def test_what_cannot_work_is_refused_when_it_is_read(text: str, said: str) -> None:
     assert said in refused(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[provider.routes]\nfast = "mistrl:x"', "provider.routes.fast: 'mistrl' is no model"),
+        ('[provider]\nfallbacks = ["opnai"]', "provider.fallbacks: 'opnai' is no model service"),
+    ],
+)
+def test_a_service_that_nobody_knows_is_refused_when_it_is_read(text: str, said: str) -> None:
+    assert said in refused(text)
+
+
+def test_tables_of_ones_own_and_the_service_itself_may_be_named() -> None:
+    text = """
+    [provider]
+    fallbacks = ["quick", "groq:x"]
+    [provider.routes]
+    deep = "provider:large"
+    [providers.quick]
+    base_url = "http://127.0.0.1:1"
+    """
+    assert decode(text, Settings, Path("x.toml")).provider.routes == {"deep": "provider:large"}
