@@ -24,10 +24,10 @@ from agent import app
 from agent.dispatch import outbox
 from agent.dispatch.dispatcher import Dispatcher
 from agent.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
-from agent.messages import Inbound, Provenance
 from agent.settings import Paths, Settings
 from agent.storage.worker import DatabaseWorker
-from tests.fakes.channel import FakeChannel
+from scripts.lib.bench.turn_service import ANSWER
+from tests.fakes.channel import FakeChannel, message
 
 # Files are open, caches filled and a conversation as long as it gets
 _WARM_UP = 60
@@ -137,12 +137,12 @@ class Speaker:
         self.channel.arrived.clear()
         began_s = time.perf_counter()
         async with asyncio.timeout(_TURN_LIMIT_S):
-            inbound = Inbound(
-                str(self.said), "fake", "owner", "chat", text, time.time(), Provenance.OWNER
-            )
-            await self.dispatcher.deliver(inbound, self.tasks)
+            await self.dispatcher.deliver(message(text, f"{self.said}"), self.tasks)
             await self.channel.arrived.wait()
-        return time.perf_counter() - began_s
+        taken_s = time.perf_counter() - began_s
+        if ANSWER not in (said := self.channel.sent[0].text):
+            raise RuntimeError(f"the agent did not answer as the model did: {said}")
+        return taken_s
 
     async def _repeat(self) -> float:
         """The same bodies, by the client alone."""

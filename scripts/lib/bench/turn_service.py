@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from tests.fakes.llm_server import Call, Json, LlmServer, Reply, streamed
 from tests.fakes.raw_server import serving
 
-_ANSWER = streamed("The lamp is on, and everything else is as it should be.", piece_chars=8)
+ANSWER = "The lamp is on, and everything else is as it should be."
+_SPOKEN = streamed(ANSWER, piece_chars=8)
 _CALL = streamed("", Call("time_now"), piece_chars=8)
 
 
@@ -34,4 +35,4 @@ def _respond(server: LlmServer, body: Json) -> Reply:
     messages = body["messages"]
     last = messages[-1] if isinstance(messages, list) else {}
     is_asked = last.get("role") == "user" and "tool" in str(last.get("content"))
-    return _CALL if is_asked else _ANSWER
+    return _CALL if is_asked else _SPOKEN
