@@ -136,7 +136,7 @@ def _page(names: tuple[str, ...], argument: str, service: str) -> list[str]:
     number = min(max(int(argument), 1), pages) if _is_number(argument) else 1
     first = (number - 1) * PAGE_MODELS
     shown = [printable_line(name, MAX_NAME_CHARS) for name in names[first : first + PAGE_MODELS]]
-    head = f"{service} has {len(names)} models"
+    head = f"{service} has {len(names)} model{'' if len(names) == 1 else 's'}"
     if pages == 1:
         return [f"{head}:", *shown]
     more = f"; /models {number + 1} goes on" if number < pages else ""

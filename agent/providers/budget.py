@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent.errors import SpendingLimit
 from agent.printable import printable_line
 from agent.providers.base import Usage
-from agent.providers.ledger import Ledger, Spent, Standing
+from agent.providers.ledger import Ledger, Spent, Standing, usd_in_words
 from agent.providers.prices import Prices, cost_usd
 from agent.providers.section import MainProviderSettings, Price
 
@@ -56,7 +56,7 @@ class Limit:
 
     def in_words(self, spent: float) -> str:
         if self.is_usd:
-            return f"{spent:.2f} of {self.most:.2f} USD"
+            return f"{usd_in_words(spent)} of {usd_in_words(self.most)} USD"
         return f"{spent:,.0f} of {self.most:,.0f} tokens"
 
 

@@ -47,9 +47,12 @@ class Spent:
 
     def in_words(self, limit_usd: float = 0.0) -> str:
         """Such as ``3 requests, 1,234 tokens, 0.0120 of 1.00 USD``."""
-        most = f" of {limit_usd:.2f}" if limit_usd else ""
+        most = f" of {usd_in_words(limit_usd)}" if limit_usd else ""
+        if not self.requests:
+            return f"nothing{most} USD" if most else "nothing"
         plural = "" if self.requests == 1 else "s"
-        said = f"{self.requests} request{plural}, {self.tokens:,} tokens, {self.usd:.4f}{most} USD"
+        usd = usd_in_words(self.usd)
+        said = f"{self.requests} request{plural}, {self.tokens:,} tokens, {usd}{most} USD"
         if self.unpriced_tokens:
             said += f" (price unknown for {self.unpriced_tokens:,} tokens)"
         return said
@@ -64,6 +67,11 @@ _ADD = (
     " ON CONFLICT (kind, name) DO UPDATE SET "
     + ", ".join(f"{name} = {name} + excluded.{name}" for name in _COLUMNS)
 )
+
+
+def usd_in_words(amount: float) -> str:
+    """As many digits as tell something: a request costs parts of a cent."""
+    return f"{amount:.2f}" if amount >= 1 or not amount else f"{amount:.4f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,4 +181,4 @@ async def test_whoever_stops_waiting_holds_up_nobody(ledger: Ledger) -> None:
 async def test_today_is_told_with_its_limit(ledger: Ledger) -> None:
     purse = await Purse(ledger, daily_limit_usd=10).begin()
     await purse.spend(1)
-    assert purse.budget.spent_today() == "1 request, 1 tokens, 1.0000 of 10.00 USD"
+    assert purse.budget.spent_today() == "1 request, 1 tokens, 1.00 of 10.00 USD"

@@ -155,3 +155,5 @@ def test_what_was_spent_is_told_in_words() -> None:
     assert Spent(2, 10, 5, 0, 7, 0.5).in_words(1.0) == (
         "2 requests, 15 tokens, 0.5000 of 1.00 USD (price unknown for 7 tokens)"
     )
+    assert Spent(1, 1, 1, 0, 0, 1.234).in_words(0.005).endswith("1.23 of 0.0050 USD")
+    assert (Spent().in_words(), Spent().in_words(2)) == ("nothing", "nothing of 2.00 USD")
