@@ -25,6 +25,7 @@
   * EmbedderUnavailable          no model: words carry the recall
   * BadArguments                 a tool call that its schema refuses: the model may repair it
   * PathRefused                  a path that leaves the workspace or is not a plain file
+  * AddressRefused               a URL that leads where nothing from outside may lead
 """
 
 
@@ -123,7 +124,15 @@ class SpendingLimit(ProviderRefused):
 
 
 class ToolsUnsupported(ProviderRefused):
-    """The model, or the service before it, knows no tools."""
+    """The model, or the service before it, knows no tools.
+
+    Args:
+        is_lasting: it is so of every request, not of a call that the model got wrong.
+    """
+
+    def __init__(self, text: str, *, is_lasting: bool = True) -> None:
+        super().__init__(text)
+        self.is_lasting = is_lasting
 
 
 class MemoryUnavailable(BarnacleError):
@@ -144,3 +153,7 @@ class BadArguments(BarnacleError):
 
 class PathRefused(BarnacleError):
     """A path that is not a plain file or folder beneath its root."""
+
+
+class AddressRefused(BarnacleError):
+    """A URL that leads to this machine, its network or nowhere, or that is ambiguous."""

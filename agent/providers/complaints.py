@@ -41,10 +41,11 @@ _NO_TOOLS_WORDS = re.compile(
     r"(unknown|unsupported|unrecognized|unexpected)[^.]{0,40}[`'\" ]tools?\b"
     r"|(does not|doesn't|not) support(ed)?[^.]{0,30}\b(tools?|function)\b"
     r"|\b(tools?|tool use|function.calling)\b[^.]{0,40}(is|are) not (supported|available|enabled)"
-    r"|no endpoints found that support tool use|tool_choice|tool call validation failed"
-    r"|was not in request",
+    r"|no endpoints found that support tool use|tool_choice",
     re.IGNORECASE,
 )
+# The service checks its model's calls: this one was wrong, the next may be right
+_WRONG_CALL_WORDS = re.compile(r"tool call validation failed|was not in request", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,12 @@ class Complaint:
 
     @property
     def is_about_tools(self) -> bool:
-        return self.param == "tools" or _NO_TOOLS_WORDS.search(self.message) is not None
+        is_refused = _NO_TOOLS_WORDS.search(self.message) is not None
+        return self.param == "tools" or is_refused or self.is_about_one_call
+
+    @property
+    def is_about_one_call(self) -> bool:
+        return _WRONG_CALL_WORDS.search(self.message) is not None
 
     @property
     def names_bad_key(self) -> bool:

@@ -143,7 +143,11 @@ def _named(service: Service, refusal: Refusal, complaint: Complaint) -> Provider
             f"the conversation is longer than {service.model} can be shown{said}"
         )
     if refusal.status in _WRONG_REQUEST and complaint.is_about_tools:
-        return ToolsUnsupported(f"{service.model} at {service.host} takes no tools{said}")
+        is_lasting = not complaint.is_about_one_call
+        what = "takes no tools" if is_lasting else "used a tool wrongly"
+        return ToolsUnsupported(
+            f"{service.model} at {service.host} {what}{said}", is_lasting=is_lasting
+        )
     return _by_status(service, refusal.status, complaint, said)
 
 

@@ -33,7 +33,7 @@ def test_a_row_says_what_the_catalog_and_the_wire_say(name: str) -> None:
     row, service = table()[name], catalog.find(name)
     can = _wire(service.wire, ProviderSettings()).capabilities(service.model or "some-model")
     assert row["wire"] == service.wire.value
-    assert (row["tools"] == "native") is can.native_tools
+    assert (row["tools"] == "native") is (can.native_tools and service.takes_tools)
     assert (row["streaming"] in {"SSE", "NDJSON"}) is can.streaming
     # What a wire is sure of; the table may know of models that can more
     assert row["vision"] in ({"yes", "by model"} if can.vision else {"no", "by model"})

@@ -43,6 +43,10 @@ END_OF_BLOCK = re.compile(r"\r?\n?[ ]{0,3}(?:`{3,}|~{3,})[ \t]*(?=\r?\n|\Z)")
 _LIKE_A_MARK = re.compile(
     rf"<(?=/?(?:{_PREFIX})?(?:{_ALTERNATIVES}|parameter|arg_key|arg_value)\b)", re.IGNORECASE
 )
+_LIKE_A_BLOCK = re.compile(
+    rf"((?:`{{3}}|~{{3}})[ \t]*)(?=(?:{'|'.join(map(re.escape, sorted(CALL_BLOCKS)))})\b)",
+    re.IGNORECASE,
+)
 _SEPARATOR = re.compile(r"[\s=/]")
 
 
@@ -66,4 +70,4 @@ def may_become_mark(text: str) -> bool:
 
 def defused(text: str) -> str:
     """Text from elsewhere in which nothing looks like a mark any more."""
-    return _LIKE_A_MARK.sub("&lt;", text)
+    return _LIKE_A_BLOCK.sub(r"\1quoted ", _LIKE_A_MARK.sub("&lt;", text))

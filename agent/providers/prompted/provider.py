@@ -127,8 +127,9 @@ class PromptedProvider(Provider):
         return self._forms.takes_words(self.name, model or self._model)
 
     def _remember(self, model: str, err: ToolsUnsupported) -> None:
-        _log.warning("%s takes no tools, they are told in words from now on: %s", model, err)
-        self._forms.refused(self.name, model)
+        _log.warning("%s is told of tools in words: %s", model, err)
+        if err.is_lasting:
+            self._forms.refused(self.name, model)
 
     async def _stream_in_words(
         self, request: ChatRequest

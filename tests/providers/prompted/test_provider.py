@@ -182,3 +182,18 @@ async def test_without_tools_nothing_is_a_call() -> None:
     inner = ToollessProvider(CALL, native=False)
     response = await wrapped(inner).chat(replace(ASKED, tools=()))
     assert (response.text, response.tool_calls) == (CALL, ())
+
+
+async def test_a_call_that_the_service_found_wrong_says_nothing_of_the_next() -> None:
+    class CheckingProvider(ToollessProvider):
+        async def stream(
+            self, request: ChatRequest
+        ) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+            if request.tools:
+                raise ToolsUnsupported("tool call validation failed", is_lasting=False)
+            yield TextDelta("noon")
+            yield ChatResponse("noon")
+
+    provider = wrapped(CheckingProvider())
+    assert (await provider.chat(ASKED)).text == "noon"
+    assert provider.capabilities().native_tools

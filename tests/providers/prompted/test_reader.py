@@ -237,10 +237,10 @@ _PIECES = st.sampled_from(
         *("<function_calls>", "</function_calls>", "```tool_call\n", "\t", "<arg_key>", "'", "'a'"),
     ]
 )
-_MARKED = st.lists(_PIECES, max_size=14).map("".join)
+MARKED = st.lists(_PIECES, max_size=14).map("".join)
 
 
-@given(_MARKED, st.lists(st.integers(0, 400), max_size=6))
+@given(MARKED, st.lists(st.integers(0, 400), max_size=6))
 def test_every_text_comes_to_the_same_wherever_it_is_split(text: str, cuts: list[int]) -> None:
     places = sorted({min(cut, len(text)) for cut in cuts})
     bounds = [0, *places, len(text)]
