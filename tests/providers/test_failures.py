@@ -140,7 +140,16 @@ def test_what_sounds_like_a_long_conversation_and_is_none(status: int, body: str
     ],
 )
 def test_a_model_without_tools_is_told_as_that(body: str) -> None:
-    assert type(explain(SERVICE, Refusal(400, body))) is ToolsUnsupported
+    found = explain(SERVICE, Refusal(400, body))
+    assert isinstance(found, ToolsUnsupported)
+    assert found.is_lasting
+
+
+def test_a_call_that_the_service_found_wrong_is_told_apart_from_a_model_without_tools() -> None:
+    body = error("tool call validation failed: attempted to call tool 'x' which was not in request")
+    found = explain(SERVICE, Refusal(400, body))
+    assert isinstance(found, ToolsUnsupported)
+    assert not found.is_lasting
 
 
 @pytest.mark.parametrize(
