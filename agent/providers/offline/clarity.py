@@ -38,7 +38,10 @@ def doubt(reading: Reading, clause: Clause) -> str | None:
 
 def _is_measured(reading: Reading, clause: Clause) -> bool:
     """What sounds like a time is an argument: for ten seconds, three times."""
-    return bool(reading.filled.numbers) and not clause.marks & {"suppose", "past"}
+    if clause.put_off or clause.marks & {"suppose", "past"}:
+        return False
+    later = [p for p in clause.pieces if "later" in p.senses and "during" not in p.senses]
+    return bool(reading.filled.numbers) and all(p in clause.measures for p in later)
 
 
 def _spare_numbers(reading: Reading, clause: Clause) -> bool:

@@ -33,6 +33,7 @@ class Clause:
         sentence: the number of its sentence in the message.
         doubted: another clause of the sentence is denied, or was not understood.
         code: the language it is in.
+        put_off: another clause of the sentence says when.
     """
 
     pieces: tuple[Piece, ...]
@@ -40,6 +41,7 @@ class Clause:
     sentence: int = 0
     doubted: bool = False
     code: str = "en"
+    put_off: bool = False
 
     @property
     def senses(self) -> frozenset[str]:
@@ -177,11 +179,11 @@ def _coloured(sentence: list[list[Piece]], number: int) -> Iterator[Clause]:
     if not said.isdisjoint({"ask", "fact"}) and not said.isdisjoint(actions()):
         # An order does not ask: "what", "how" and "who" before it make a question of it
         colours.add("question")
-    for clause in _doubted(
-        [Clause(tuple(pieces), frozenset(colours), number) for pieces in sentence]
-    ):
+    clauses = [Clause(tuple(pieces), frozenset(colours), number) for pieces in sentence]
+    for clause in _doubted(clauses):
         if clause.weighs:
-            yield clause
+            others = [piece for piece in everything if piece not in clause.pieces]
+            yield replace(clause, put_off=any("later" in piece.senses for piece in others))
 
 
 def _doubted(sentence: list[Clause]) -> list[Clause]:

@@ -105,12 +105,13 @@ def _completed(clauses: Sequence[Clause], box: Toolbox) -> list[Clause]:
 def _with_values(clauses: Sequence[Clause]) -> list[Clause]:
     """Turn the led and the pump on: the first verb has its on at the end of the next clause."""
     result = list(clauses)
+    halves = {one.sentence for one in clauses if one.actions == {"switch"} and not one.values}
     for position in range(len(result) - 2, -1, -1):
         clause, after = result[position], result[position + 1]
-        halves = clause.actions == {"switch"} and not clause.values and not after.actions
+        bare = not clause.values and not after.actions and clause.actions <= {"switch"}
         named = clause.things and after.things and after.sentence == clause.sentence
-        if halves and named and "join" in clause.senses and len(after.values) == 1:
-            lent = tuple(p for p in after.pieces if p.senses and after.values.issuperset(p.senses))
+        if bare and named and clause.sentence in halves and len(after.values) == 1:
+            lent = tuple(p for p in after.pieces if after.values.intersection(p.senses))
             result[position] = replace(clause, pieces=(*clause.pieces, *lent))
     return result
 

@@ -64,8 +64,7 @@ def _again(analysis: Analysis, box: Toolbox, past: Sequence[Turn]) -> Step | Non
 def _is_again(analysis: Analysis) -> bool:
     senses = {sense for piece in analysis.pieces for sense in piece.senses}
     known = all(piece.known for piece in analysis.pieces if piece.text.isalnum())
-    asked = any("?" in piece.text for piece in analysis.pieces)
-    return "again" in senses and senses <= _BESIDE_AGAIN and known and not asked
+    return "again" in senses and senses <= _BESIDE_AGAIN and known and not _asks(analysis)
 
 
 def _pointing(clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]) -> Step | None:
@@ -73,12 +72,13 @@ def _pointing(clauses: Sequence[Clause], box: Toolbox, past: Sequence[Turn]) -> 
     if not done or len(clauses) != 1:
         return None
     (clause,) = clauses
-    marks = clause.marks
+    # What about the other one
+    marks = clause.marks - ({"ask"} if "another" in clause.marks else set())
     if marks & _UNCLEAR or clause.doubted or clause.numbers or clause.paths:
         return None
-    asked = "question" in marks and "request" not in marks
+    asked = clause.marks & ASKING and "request" not in marks
     if "another" in marks and not clause.things:
-        return _another(done, clause, asked=asked)
+        return _another(done, clause, asked=bool(asked))
     return None if asked or "all" in marks else _ordered(done, clause, box, past)
 
 
@@ -107,9 +107,12 @@ def _whole(clause: Clause, analysis: Analysis) -> Clause:
     """A message that names nothing makes no clause: its words are one all the same."""
     if clause.pieces:
         return clause
-    asked = any("?" in piece.text for piece in analysis.pieces)
-    colours = frozenset({"question"} if asked else ())
+    colours = frozenset({"question"} if _asks(analysis) else ())
     return Clause(analysis.pieces, colours, code=analysis.code)
+
+
+def _asks(analysis: Analysis) -> bool:
+    return "?" in analysis.text.replace("？", "?")
 
 
 def _same_device(done: Sequence[Done], clause: Clause, box: Toolbox) -> Step | None:

@@ -1,11 +1,16 @@
 """Which of the known languages a text is in: by script, by its letters, by the words that fit."""
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from agent.providers.offline.lexicon import LANGUAGES, lexicon
 from agent.providers.offline.pieces import Analysis, Piece, analyse
 from agent.providers.offline.units import Kind
 
 # This much tells a language; the rest would only cost time
 _LOOKED_AT_CHARS = 300
+# Each turn of a conversation is looked at again in every later one
+_REMEMBERED_TEXTS = 64
 _SCRIPTS = {
     "en": frozenset({Kind.WORD}),
     "de": frozenset({Kind.WORD}),
@@ -26,13 +31,17 @@ def detect(text: str, previous: str = "en") -> str:
     """The code of the language of a text; on a draw the previous one, then English."""
     if not text.strip():
         return previous
-    shown = text[:_LOOKED_AT_CHARS]
-    weights = {code: _weight(analyse(shown, code)) for code in LANGUAGES}
+    weights = _weights(text[:_LOOKED_AT_CHARS])
     best = max(weights.values())
     drawn = [code for code in LANGUAGES if weights[code] >= best]
     if len(drawn) == len(LANGUAGES) or previous in drawn:
         return previous
     return drawn[0]
+
+
+@lru_cache(_REMEMBERED_TEXTS)
+def _weights(shown: str) -> Mapping[str, float]:
+    return {code: _weight(analyse(shown, code)) for code in LANGUAGES}
 
 
 def _weight(analysis: Analysis) -> float:

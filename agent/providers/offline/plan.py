@@ -116,13 +116,24 @@ Step: TypeAlias = Do | Ask | Say | Tell
 
 def settle(draft: Draft) -> Item:
     """The order, or the question for the first argument it lacks."""
+    plain = _unsaid(draft.profile)
     for parameter in draft.profile.parameters:
-        if parameter.needed and parameter.name not in draft.arguments:
+        if parameter.needed and parameter.name not in {**plain, **draft.arguments}:
             return _question(draft, parameter)
-    kept = {one.name: one.kept_by for one in draft.profile.parameters if one.kept_by is not None}
-    given = {**kept, **draft.arguments}
+    given = {**plain, **draft.arguments}
     names = [one.name for one in draft.profile.parameters if one.name in given]
     return Order(draft.profile.name, {name: given[name] for name in names})
+
+
+def _unsaid(profile: Profile) -> dict[str, Any]:
+    """Arguments that need no word: what keeps a thing as it is, the only thing to look at."""
+    found: dict[str, Any] = {}
+    for parameter in profile.parameters:
+        if parameter.kept_by is not None:
+            found[parameter.name] = parameter.kept_by
+        elif parameter.required and len(parameter.choices) == 1 and not profile.acts:
+            found[parameter.name] = parameter.choices[0].value
+    return found
 
 
 def settle_text(draft: Draft, name: str, text: str) -> Step:

@@ -20,6 +20,8 @@ _NAME = 3.0
 _NAME_VERB = 1.5
 # Every thing in the name was said
 _WHOLE_NAME = 1.0
+# A quantity that only this tool's description has
+_ALONE_TELLS = 4.0
 # A word of the description, and all of them together at most
 _ABOUT = 0.5
 _ABOUT_MOST = 1.5
@@ -88,7 +90,7 @@ def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:
     filled = fill(profile, clause)
     reading = Reading(profile, filled, 0.0)
     score = _name(profile, clause, box) + _about(profile, clause) + _DEVICE * filled.named
-    score += _NAME * _alone_tells(profile, clause, box)
+    score += _ALONE_TELLS * _alone_tells(profile, clause, box)
     if profile.acts and not score:
         # On or off alone is said of something else
         return reading

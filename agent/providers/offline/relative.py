@@ -126,6 +126,10 @@ def _moved(dial: _Dial, done: Done, value: float, clause: Clause) -> Step | None
     new = _stepped(dial.parameter, value, clause)
     if new is None:
         return None
+    if clause.amounts and not _fits(dial.parameter, value, clause):
+        # So much was said plainly: how far it is to go is for the person to say
+        kept = {k: v for k, v in done.order.arguments.items() if k != dial.parameter.name}
+        return step_of((settle(Draft(dial.profile, kept)),))
     if new == value:
         return Say("at_limit", {"value": tidied(value)})
     draft = Draft(dial.profile, {**done.order.arguments, dial.parameter.name: new})
@@ -149,6 +153,13 @@ def _stepped(parameter: Parameter, value: float, clause: Clause) -> int | float 
         step = max(1, round(step))
     new = value + (step if "more" in clause.marks else -step)
     return fitting_number(parameter, round(min(high, max(low, new)), 6))
+
+
+def _fits(parameter: Parameter, value: float, clause: Clause) -> bool:
+    """The step that was said does not lead out of the range."""
+    step = converted(clause.amounts[0], parameter.unit) or 0.0
+    new = value + (step if "more" in clause.marks else -step)
+    return (parameter.minimum or 0.0) <= new <= (parameter.maximum or 0.0)
 
 
 def _from_nothing(dials: Sequence[_Dial], clause: Clause, past: Sequence[Turn]) -> Step | None:

@@ -131,21 +131,14 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """All tools of a request."""
+    """All tools of a request; memory and watches have ways of their own, beside the speakable."""
 
     profiles: tuple[Profile, ...]
+    # Tools that are found by their words
+    speakable: tuple[Profile, ...]
 
     def find(self, name: str) -> Profile | None:
         return next((profile for profile in self.profiles if profile.name == name), None)
-
-    @property
-    def speakable(self) -> tuple[Profile, ...]:
-        """Tools that are found by their words; memory and watches have ways of their own."""
-        return tuple(
-            profile
-            for profile in self.profiles
-            if profile.name not in _MEMORY and not profile.name.endswith(_WATCHES)
-        )
 
     def share(self, sense: str) -> int:
         """How many tools have a sense in their names."""
@@ -162,7 +155,13 @@ class Toolbox:
 
 
 def toolbox(specs: Sequence[ToolSpec]) -> Toolbox:
-    return Toolbox(tuple(_profile(_Key(spec)) for spec in specs))
+    profiles = tuple(_profile(_Key(spec)) for spec in specs)
+    speakable = tuple(one for one in profiles if not _is_apart(one.name))
+    return Toolbox(profiles, speakable)
+
+
+def _is_apart(name: str) -> bool:
+    return name in _MEMORY or name.endswith(_WATCHES)
 
 
 def words_of(text: str) -> frozenset[str]:
