@@ -33,6 +33,7 @@ from agent.dispatch.light import Signs, StatusLight, light_on, shine
 from agent.dispatch.oversight import Oversight
 from agent.dispatch.owner import AbsentOwner, ChannelOwner, Owner, Tell
 from agent.dispatch.presence import Button, NoButton, PresenceRule
+from agent.dispatch.records import Records
 from agent.dispatch.turn import TurnRunner
 from agent.dispatch.watcher import Watcher
 from agent.embeddings.base import Embedder
@@ -47,6 +48,7 @@ from agent.peripherals.enable import open_line
 from agent.providers.base import Provider
 from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
+from agent.security.audit import Audit
 from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
 from agent.settings import Paths, Settings, enable_gpios
@@ -92,6 +94,7 @@ class _Agent:
     embedder: Embedder
     remembering: Remembering
     journal: DatabaseWorker
+    records: Records
     boards: tuple[SerialBoard, ...]
     registry: Registry
     last_error: LastError
@@ -111,6 +114,7 @@ class _Agent:
         await self.remembering.aclose()
         await self.embedder.aclose()
         await self.journal.aclose()
+        self.records.close()
 
 
 async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
@@ -181,6 +185,7 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         embedder,
         remembering,
         journal,
+        Records(Audit(paths.audit, redactor.redact, clock), journal, clock),
         boards,
         Registry(
             tools,
@@ -313,11 +318,12 @@ def _button(agent: _Agent) -> Button | NoButton:
 def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
     settings = agent.settings.agent
     gate = Gate(
-        settings.autonomy,
+        settings.policy,
         StandingApprovals(agent.paths.state_dir / "approvals.json", agent.clock),
         agent.stop,
         PresenceRule(button, frozenset(settings.presence_for)),
         agent.activity,
+        agent.records,
     )
     provider = seeing(agent.provider, agent.settings, agent.paths, agent.http)
     most = settings.max_tool_iterations

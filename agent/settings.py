@@ -104,6 +104,10 @@ class Paths:
         return self.state_dir / "agent.db"
 
     @property
+    def audit(self) -> Path:
+        return self.state_dir / "audit"
+
+    @property
     def brain_db(self) -> Path:
         return self.state_dir / "memory" / "brain.db"
 

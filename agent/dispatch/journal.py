@@ -109,6 +109,12 @@ MIGRATIONS = (
         PRIMARY KEY (kind, name)
     ) WITHOUT ROWID
     """,
+    # Effects of the last day by what limits them, and the audit log's row before the last one
+    """
+    CREATE TABLE effects (name TEXT NOT NULL, turn TEXT NOT NULL, at_s REAL NOT NULL);
+    CREATE INDEX effects_by_time ON effects (at_s);
+    CREATE TABLE audit_anchor (id INTEGER PRIMARY KEY, link TEXT NOT NULL)
+    """,
 )
 
 

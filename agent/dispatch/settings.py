@@ -1,12 +1,39 @@
 """The `[agent]` section: how the agent behaves in a turn."""
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
+import msgspec
 from msgspec import Meta
 
 from agent.config import Section
 from agent.messages import Effect
-from agent.security.policy import Autonomy
+from agent.security.policy import Autonomy, Limits, Policy, Rule, Verdict
+
+# Many more than a person asks for; a model in a loop is there soon. A rule of the owner's for every
+# tool has limits of its own instead
+USUAL_LIMITS = Limits(per_turn=50, per_hour=600, per_day=5000)
+_EVERY_TOOL = "*"
+_Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
+
+
+class RuleSettings(Section, frozen=True, kw_only=True):
+    """An `[agent.rules.<name>]` table: the owner's word on some calls."""
+
+    # `*` at the end stands for any rest, here and in `where`
+    tool: Annotated[str, Meta(min_length=1, max_length=100)] = _EVERY_TOOL
+    where: dict[str, str] = msgspec.field(default_factory=dict)
+    verdict: Verdict | None = None
+    per_turn: _Count | None = None
+    per_hour: _Count | None = None
+    per_day: _Count | None = None
+
+    def __post_init__(self) -> None:
+        if self.verdict is None and self.limits == Limits():
+            raise ValueError("verdict or a limit (per_turn, per_hour, per_day) has to be given")
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.per_turn, self.per_hour, self.per_day)
 
 
 class AgentSettings(Section, frozen=True, kw_only=True):
@@ -16,9 +43,24 @@ class AgentSettings(Section, frozen=True, kw_only=True):
     autonomy: Autonomy = Autonomy.SUPERVISED
     # Effects for which a typed yes is not enough: the button on the device has to be pressed
     presence_for: tuple[Effect, ...] = ()
+    # The owner's own rules, by names of one's own
+    rules: dict[str, RuleSettings] = msgspec.field(default_factory=dict)
     # Empty: the folder `workspace` in the state folder
     workspace: str = ""
     max_tool_iterations: Annotated[int, Meta(ge=1, le=50)] = 10
     turn_timeout_s: Annotated[int, Meta(ge=10, le=1200)] = 180
     # Messages of a conversation that a model sees again
     history_messages: Annotated[int, Meta(ge=2, le=400)] = 50
+
+    @property
+    def policy(self) -> Policy:
+        """What the gate goes by."""
+        rules = tuple(
+            Rule(name, rule.tool, rule.where, rule.verdict, rule.limits)
+            for name, rule in self.rules.items()
+        )
+        is_limited = any(
+            rule.tool == _EVERY_TOOL and not rule.where and rule.limits != Limits()
+            for rule in rules
+        )
+        return Policy(self.autonomy, rules, Limits() if is_limited else USUAL_LIMITS)

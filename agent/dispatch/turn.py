@@ -6,6 +6,7 @@ raised. The trust of the turn falls with everything that is read, and never rise
 
 import contextlib
 import logging
+import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Ask, Gate
+from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
 from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
 from agent.providers.base import ChatRequest, ChatResponse, Provider
@@ -69,6 +71,7 @@ class _Progress:
         whole: trust of everything before the model, earlier turns and memories included.
         fresh: trust of the person's message and of what was read since.
         is_fresh: no response so far has heeded more than that.
+        turn: what the audit and the limits know this turn by.
     """
 
     whole: ToolContext
@@ -76,6 +79,7 @@ class _Progress:
     guidance: "Guidance"
     model: str | None = None
     is_fresh: bool = True
+    turn: str = field(default_factory=partial(secrets.token_hex, 6))
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
@@ -189,7 +193,7 @@ class TurnRunner:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
             context = progress.fresh if progress.is_fresh else progress.whole
-            result = await self._use_tool(call, context, seams, guidance)
+            result = await self._use_tool(call, context, seams, guidance, progress.turn)
             _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
             progress.fresh = _having_read(progress.fresh, result)
             progress.whole = _having_read(progress.whole, result)
@@ -207,7 +211,12 @@ class TurnRunner:
         return tool is not None and tool.effect is not Effect.READ
 
     async def _use_tool(
-        self, call: ToolCall, context: ToolContext, seams: TurnSeams, guidance: "Guidance"
+        self,
+        call: ToolCall,
+        context: ToolContext,
+        seams: TurnSeams,
+        guidance: "Guidance",
+        turn: str,
     ) -> ToolResult:
         tool = self._shelf.find(call.name)
         if tool is None:
@@ -217,12 +226,17 @@ class TurnRunner:
         except BadArguments as err:
             return guidance.unfit(call, err)
         ask = partial(_ask_in_words, seams.ask, tool.in_words(arguments))
-        decision = await self._gate.admit(call, tool.effect_of(arguments), context.provenance, ask)
+        effect, trust = tool.effect_of(arguments), context.provenance
+        around = Circumstances(
+            context.person, context.conversation, context.source, turn, texts_of(arguments)
+        )
+        decision = await self._gate.admit(call, effect, trust, ask, around)
         if decision.verdict is not Verdict.ALLOW:
             return ToolResult(
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
             )
         result = await _execute(tool, arguments, context, seams)
+        await self._gate.came_of(call, effect, trust, around, result)
         return await self._results.bounded(tool, result) if self._results else result
 
 

@@ -18,7 +18,6 @@ from agent.storage.files import sync_folder
 
 _log = logging.getLogger(__name__)
 
-FOLDER_NAME = "audit"
 # Some thousand rows; read as a whole when the log is opened again
 MAX_FILE_BYTES = 1_000_000
 # Months of an agent that is used daily, and no more of an SD card than a photograph

@@ -11,7 +11,7 @@ from agent.dispatch.presence import NoButton, PresenceRule
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import STANDING_APPROVAL_S, StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Autonomy, Verdict
+from agent.security.policy import Autonomy, Policy, Verdict
 from tests.fakes.clock import SteppedClock
 
 
@@ -39,7 +39,7 @@ async def test_while_the_owner_is_asked_it_is_known_that_somebody_is_waited_for(
         return Answer.YES
 
     approvals = StandingApprovals(tmp_path / "standing.json", clock)
-    gate = Gate(Autonomy.SUPERVISED, approvals, stop, None, activity)
+    gate = Gate(Policy(Autonomy.SUPERVISED), approvals, stop, None, activity)
     await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, ask)
     assert (waiting, activity.questions) == ([1], 0)
 
@@ -57,7 +57,7 @@ def stop(tmp_path: Path) -> EmergencyStop:
 @pytest.fixture
 def gate(tmp_path: Path, clock: SteppedClock, stop: EmergencyStop) -> Gate:
     approvals = StandingApprovals(tmp_path / "standing.json", clock)
-    return Gate(Autonomy.SUPERVISED, approvals, stop)
+    return Gate(Policy(Autonomy.SUPERVISED), approvals, stop)
 
 
 async def test_the_owners_plain_word_needs_no_question(gate: Gate) -> None:
@@ -177,7 +177,7 @@ def watched(tmp_path: Path, clock: SteppedClock, stop: EmergencyStop) -> tuple[G
     device = Device()
     rule = PresenceRule(device, frozenset({Effect.HAZARD}))
     approvals = StandingApprovals(tmp_path / "standing.json", clock)
-    return Gate(Autonomy.FULL, approvals, stop, rule), device
+    return Gate(Policy(Autonomy.FULL), approvals, stop, rule), device
 
 
 class TestPresence:
@@ -236,7 +236,7 @@ class TestPresence:
         approvals = StandingApprovals(tmp_path / "standing.json", clock)
         approvals.add("pump", "{}")
         rule = PresenceRule(Device("the board is away"), frozenset({Effect.HAZARD}))
-        gate = Gate(Autonomy.SUPERVISED, approvals, stop, rule)
+        gate = Gate(Policy(Autonomy.SUPERVISED), approvals, stop, rule)
         owner = Owner(Answer.YES)
         decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner)
         assert decision.rule == "no-presence"
@@ -248,6 +248,6 @@ class TestPresence:
     ) -> None:
         approvals = StandingApprovals(tmp_path / "standing.json", clock)
         rule = PresenceRule(NoButton(), frozenset({Effect.HAZARD}))
-        gate = Gate(Autonomy.FULL, approvals, stop, rule)
+        gate = Gate(Policy(Autonomy.FULL), approvals, stop, rule)
         decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, Owner(Answer.YES))
         assert "board.approve_button" in decision.reason

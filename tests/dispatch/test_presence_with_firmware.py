@@ -14,7 +14,7 @@ from agent.link.settings import BoardSettings
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Autonomy, Verdict
+from agent.security.policy import Autonomy, Policy, Verdict
 from tests.fakes.board_sim import BoardSim
 
 # Everything comes in milliseconds; a busy machine may need longer
@@ -29,7 +29,7 @@ async def test_pressing_the_button_lets_a_hazard_pass(tmp_path: Path) -> None:
         button = Button([(board, "button")], clock)
         rule = PresenceRule(button, frozenset({Effect.HAZARD}))
         approvals = StandingApprovals(tmp_path / "standing.json", clock)
-        gate = Gate(Autonomy.SUPERVISED, approvals, EmergencyStop(tmp_path), rule)
+        gate = Gate(Policy(Autonomy.SUPERVISED), approvals, EmergencyStop(tmp_path), rule)
         asked: list[str] = []
 
         async def types_yes(question: Question) -> Answer:

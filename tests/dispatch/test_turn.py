@@ -11,7 +11,7 @@ from agent.messages import ChatMessage, Echo, Effect, Provenance, Role, ToolResu
 from agent.providers.base import ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Autonomy
+from agent.security.policy import Autonomy, Policy
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.files import FileReadTool
 from agent.tools.registry import Registry
@@ -64,7 +64,7 @@ class Person:
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:
     approvals = StandingApprovals(tmp_path / "standing.json", SteppedClock())
-    return Gate(Autonomy.SUPERVISED, approvals, EmergencyStop(tmp_path))
+    return Gate(Policy(Autonomy.SUPERVISED), approvals, EmergencyStop(tmp_path))
 
 
 async def run(

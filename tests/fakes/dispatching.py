@@ -63,7 +63,7 @@ async def running(
     settings = AgentSettings()
     registry = Registry(tools or [])
     stop = EmergencyStop(folder)
-    gate = Gate(settings.autonomy, StandingApprovals(folder / "standing.json", clock), stop)
+    gate = Gate(settings.policy, StandingApprovals(folder / "standing.json", clock), stop)
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
     parts = Parts(journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")

@@ -18,7 +18,7 @@ from agent.messages import ChatMessage, Effect, Provenance, ToolResult
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Autonomy
+from agent.security.policy import Autonomy, Policy
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.memory import MemoryForgetTool, MemoryStoreTool
 from agent.tools.registry import Registry
@@ -99,7 +99,7 @@ class Agent:
             MemoryForgetTool(self.memory),
         ]
         approvals = StandingApprovals(self.root / "standing.json", self.clock)
-        gate = Gate(Autonomy.SUPERVISED, approvals, EmergencyStop(self.root))
+        gate = Gate(Policy(Autonomy.SUPERVISED), approvals, EmergencyStop(self.root))
         runner = TurnRunner(ScriptedProvider(*responses), Registry(tools), gate, 10)
         messages = (ChatMessage.system(memory_context(recalled)), ChatMessage.user(text))
         context = ToolContext("terminal_owner", "owner", trust)

@@ -5,7 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Effect, Provenance
-from agent.security.policy import Autonomy, Verdict, decide
+from agent.security.policy import (
+    ALL,
+    Autonomy,
+    Call,
+    Decision,
+    Done,
+    Limits,
+    Policy,
+    Rule,
+    Verdict,
+)
+from agent.security.policy import decide as decide_call
 
 ALLOW, ASK, DENY = Verdict.ALLOW, Verdict.ASK, Verdict.DENY
 READONLY, SUPERVISED, FULL = Autonomy.READONLY, Autonomy.SUPERVISED, Autonomy.FULL
@@ -29,6 +40,10 @@ OWNERS_WORD = {
 ANYBODYS_WORD = {READONLY: DENY, SUPERVISED: ASK, FULL: ASK}
 # The more a verdict lets happen, the higher
 FREEDOM = {DENY: 0, ASK: 1, ALLOW: 2}
+
+
+def decide(effect: Effect, provenance: Provenance, autonomy: Autonomy) -> Decision:
+    return decide_call(Call("tool", effect), provenance, Policy(autonomy), {})
 
 
 def expected(effect: Effect, provenance: Provenance, autonomy: Autonomy) -> Verdict:
@@ -116,3 +131,90 @@ def test_rules_have_names_that_tell_them_apart() -> None:
         "supervised-spend",
         "supervised-erase",
     }
+
+
+PUMP_ON = Call("board_gpio_write", Effect.HAZARD, {"pin": "pump", "value": "on"})
+OWNER, WEB = Provenance.OWNER, Provenance.WEB
+
+
+def under(*rules: Rule, call: Call = PUMP_ON, autonomy: Autonomy = SUPERVISED) -> Decision:
+    return decide_call(call, OWNER, Policy(autonomy, rules), {})
+
+
+class TestRules:
+    @pytest.mark.parametrize("verdict", list(Verdict))
+    def test_a_rule_decides_what_the_owner_says(self, verdict: Verdict) -> None:
+        decision = under(Rule("pump", "board_gpio_write", {"pin": "pump"}, verdict))
+        assert (decision.verdict, decision.rule) == (verdict, "rule:pump")
+        assert "agent.rules.pump" in decision.reason
+
+    @pytest.mark.parametrize(
+        ("tool", "where", "covers"),
+        [
+            ("board_gpio_write", {}, True),
+            ("board_*", {"pin": "pump"}, True),
+            ("*", {"pin": "p*", "value": "on"}, True),
+            ("board_gpio", {}, False),
+            ("board_gpio_write", {"pin": "led"}, False),
+            ("board_gpio_write", {"pin": "pump", "value": "off"}, False),
+            ("board_gpio_write", {"port": "*"}, False),
+        ],
+    )
+    def test_what_it_covers(self, tool: str, where: dict[str, str], covers: bool) -> None:  # noqa: FBT001 - a case of a table
+        assert Rule("mine", tool, where).covers(PUMP_ON) is covers
+
+    def test_the_strictest_of_several_decides_in_any_order(self) -> None:
+        rules = [Rule(verdict.value, "*", {}, verdict) for verdict in Verdict]
+        for order in itertools.permutations(rules):
+            assert under(*order).rule == "rule:deny"
+        assert under(rules[0], rules[1]).rule == "rule:ask"
+
+    def test_a_rule_may_forbid_or_ask_even_a_look(self) -> None:
+        look = Call("file_read", Effect.READ, {"path": "diary"})
+        for verdict in (ASK, DENY):
+            assert under(Rule("r", "file_read", {}, verdict), call=look).verdict is verdict
+
+    def test_no_rule_lets_readonly_act(self) -> None:
+        assert under(Rule("r", "*", {}, ALLOW), autonomy=READONLY).rule == "readonly"
+
+    @given(effects, provenances, autonomies)
+    def test_no_rule_lets_text_from_outside_act(
+        self, effect: Effect, provenance: Provenance, autonomy: Autonomy
+    ) -> None:
+        policy = Policy(autonomy, (Rule("r", "*", {}, ALLOW),))
+        if effect is not Effect.READ and provenance is not OWNER:
+            assert decide_call(Call("x", effect), provenance, policy, {}).verdict is not ALLOW
+
+    def test_a_question_names_all_its_reasons(self) -> None:
+        policy = Policy(FULL, (Rule("r", "*", {}, ASK),), Limits(per_hour=0))
+        decision = decide_call(PUMP_ON, WEB, policy, {})
+        assert decision.rule == "limit:all.per_hour"
+        assert all(word in decision.reason for word in ("in a hour", "web origin", "rules.r"))
+
+
+class TestLimits:
+    @pytest.mark.parametrize("span", ["turn", "hour", "day"])
+    def test_what_was_done_that_often_is_asked(self, span: str) -> None:
+        policy = Policy(FULL, (), Limits(**{f"per_{span}": 3}))
+        for count, verdict in ((2, ALLOW), (3, ASK), (4, ASK)):
+            decision = decide_call(PUMP_ON, OWNER, policy, {ALL: Done(**{span: count})})
+            assert decision.verdict is verdict
+        assert decision.rule == f"limit:all.per_{span}"
+        assert f"the limit in a {span} is 3" in decision.reason
+
+    def test_a_rule_has_limits_of_its_own(self) -> None:
+        pump = Rule("pump", "*", {"pin": "pump"}, ALLOW, Limits(per_hour=1))
+        policy = Policy(SUPERVISED, (pump,))
+        assert decide_call(PUMP_ON, OWNER, policy, {ALL: Done(9, 9, 9)}).verdict is ALLOW
+        asked = decide_call(PUMP_ON, OWNER, policy, {"pump": Done(hour=1)})
+        assert (asked.verdict, asked.rule) == (ASK, "limit:pump.per_hour")
+        lamp = Call("board_gpio_write", Effect.ACTUATE, {"pin": "lamp"})
+        assert decide_call(lamp, OWNER, policy, {"pump": Done(hour=1)}).verdict is ALLOW
+
+    def test_looking_has_none(self) -> None:
+        policy = Policy(SUPERVISED, (Rule("r", "*", {}, None, Limits(0, 0, 0)),), Limits(0, 0, 0))
+        assert decide_call(Call("x", Effect.READ), WEB, policy, {}).verdict is ALLOW
+
+    def test_no_limit_turns_a_refusal_into_a_question(self) -> None:
+        policy = Policy(READONLY, (), Limits(per_day=0))
+        assert decide_call(PUMP_ON, OWNER, policy, {}).verdict is DENY

@@ -12,7 +12,7 @@ from agent.link import frame as wire
 from agent.messages import ChatMessage, Effect, Provenance, ToolResult
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Autonomy
+from agent.security.policy import Autonomy, Policy
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry
@@ -89,7 +89,7 @@ async def test_without_the_owners_yes_nothing_reaches_the_board(
     async def nothing(*_: object) -> None: ...
 
     approvals = StandingApprovals(tmp_path / "standing.json", SteppedClock())
-    gate = Gate(Autonomy.SUPERVISED, approvals, EmergencyStop(tmp_path))
+    gate = Gate(Policy(Autonomy.SUPERVISED), approvals, EmergencyStop(tmp_path))
     provider = ScriptedProvider(calls(("reflex_add", json.dumps(WATERING))), "no")
     runner = TurnRunner(provider, Registry([], [ReflexTools(board).tools]), gate, 3)
     seams = TurnSeams(refuse, nothing, nothing)

@@ -1,0 +1,163 @@
+"""What the gate decided and what came of it, on record before anything happens.
+
+An effect that cannot be recorded does not happen: nobody could ever tell that it did. A look goes
+on without, and so does a refusal: neither changes anything.
+"""
+
+import asyncio
+import json
+import logging
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+
+from agent.clock import Clock
+from agent.dispatch import tally
+from agent.errors import StorageFull
+from agent.messages import Effect, Provenance, ToolCall, ToolResult
+from agent.security.approvals import call_hash
+from agent.security.audit import Audit
+from agent.security.chain import Row, Value
+from agent.security.policy import ALL, Call, Counters, Decision, Policy, Verdict
+from agent.storage.worker import DatabaseWorker
+
+_log = logging.getLogger(__name__)
+
+# Effects whose result is what the board says it reads at its outputs now
+_MOVING = frozenset({Effect.ACTUATE, Effect.HAZARD})
+
+
+def texts_of(arguments: msgspec.Struct) -> dict[str, str]:
+    """Arguments as the rules of the owner see them."""
+    plain: dict[str, object] = msgspec.to_builtins(arguments)
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in plain.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Who wants a call, and where that came from.
+
+    Args:
+        source: where the least trusted text of the turn came from.
+        arguments: as the tool understood them, top level only.
+    """
+
+    person: str = ""
+    conversation: str = ""
+    source: str = ""
+    turn: str = ""
+    arguments: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call before the gate."""
+
+    call: ToolCall
+    effect: Effect
+    provenance: Provenance
+    circumstances: Circumstances
+
+    @property
+    def as_call(self) -> Call:
+        return Call(self.call.name, self.effect, self.circumstances.arguments)
+
+
+class NotRecorded:
+    """Keeps nothing and counts nothing."""
+
+    async def counters(self, turn: str) -> Counters:
+        return {}
+
+    async def decided(self, case: Case, decision: Decision, policy: Policy) -> None:
+        """It is forgotten at once."""
+
+    async def came_of(self, case: Case, result: ToolResult) -> None:
+        """The same."""
+
+
+class Records(NotRecorded):
+    """The audit log, and the count of effects in the agent's database."""
+
+    def __init__(self, audit: Audit, journal: DatabaseWorker, clock: Clock) -> None:
+        self._audit = audit
+        self._journal = journal
+        self._clock = clock
+
+    def close(self) -> None:
+        self._audit.close()
+
+    async def counters(self, turn: str) -> Counters:
+        now_s = self._clock.wall_s()
+        return await self._journal.look(lambda db: tally.done(db, turn, now_s))
+
+    async def decided(self, case: Case, decision: Decision, policy: Policy) -> None:
+        """Put a decision on record; durably, and counted, where an effect follows.
+
+        Raises:
+            StorageFull: it is not on record, so the effect must not happen.
+        """
+        acts = decision.verdict is Verdict.ALLOW and case.effect is not Effect.READ
+        row = {**_decided(case, decision), **_asked_for(case)}
+        try:
+            link = await asyncio.to_thread(self._audit.append, row, durable=acts)
+        except StorageFull as err:
+            if acts:
+                raise
+            _log.warning("not in the audit log: %s", err)
+            return
+        if acts:
+            names = [ALL, *(rule.name for rule in policy.rules_for(case.as_call))]
+            turn, now_s = case.circumstances.turn, self._clock.wall_s()
+
+            def keep(db: sqlite3.Connection) -> None:
+                tally.note(db, names, turn, now_s)
+                tally.anchor(db, link)
+
+            await self._journal.transact(keep)
+
+    async def came_of(self, case: Case, result: ToolResult) -> None:
+        """Put the result of an effect on record; it happened, so this never fails."""
+        named = "read_back" if result.success and case.effect in _MOVING else "result"
+        row: Row = {
+            "kind": "effect",
+            "tool": case.call.name,
+            "effect": case.effect.value,
+            "ok": result.success,
+            named: result.text,
+            "turn": case.circumstances.turn,
+            "call": call_hash(case.call.name, case.call.arguments_json),
+        }
+        try:
+            await asyncio.to_thread(self._audit.append, row, durable=True)
+        except StorageFull as err:
+            _log.error("what came of %s is not in the audit log: %s", case.call.name, err)
+
+
+def _decided(case: Case, decision: Decision) -> dict[str, Value]:
+    return {
+        "kind": "decision",
+        "verdict": decision.verdict.value,
+        "rule": decision.rule,
+        "reason": decision.reason,
+        "tool": case.call.name,
+        "effect": case.effect.value,
+        "provenance": case.provenance.name.lower(),
+    }
+
+
+def _asked_for(case: Case) -> dict[str, Value]:
+    circumstances = case.circumstances
+    return {
+        "source": circumstances.source,
+        "person": circumstances.person,
+        "conversation": circumstances.conversation,
+        "turn": circumstances.turn,
+        "arguments": case.call.arguments_json,
+        "call": call_hash(case.call.name, case.call.arguments_json),
+    }
