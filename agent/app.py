@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, TextIO
 
 from agent import logs
@@ -56,12 +56,8 @@ from agent.storage import lock
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
-from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.reflex import ReflexTools
-from agent.tools.registry import Registry
-from agent.tools.system import SystemInfoTool
-from agent.tools.time import TimeNowTool
-from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
+from agent.tools.registry import Registry, ToolSource
 
 if TYPE_CHECKING:
     from agent.tools.results import Results
@@ -175,7 +171,6 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
         for board, wanted in zip(boards, settings.every_board(), strict=True)
     )
-    tools = [*_fixed_tools(paths, clock), *remembering.tools(), *_watch_tools(watchers)]
     return _Agent(
         settings,
         paths,
@@ -188,8 +183,9 @@ def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log:
         Records(Audit(paths.audit, redactor.redact, clock), journal, clock),
         boards,
         Registry(
-            tools,
-            [*_board_tools(boards, lights)],
+            remembering.tools(),
+            # Of two tools with one name the later stays: no board can take the place of another
+            [*_board_tools(boards, lights), _tools(paths, clock, watchers)],
         ),
         last_error,
         EmergencyStop(paths.state_dir),
@@ -220,20 +216,16 @@ def _embedder(
     return with_cache(embedder, settings.embeddings, paths.embeddings_db, SystemClock())
 
 
-def _fixed_tools(paths: Paths, clock: Clock) -> list[AnyTool]:
+def _tools(paths: Paths, clock: Clock, watchers: Sequence[Watcher]) -> ToolSource:
     paths.workspace.mkdir(parents=True, exist_ok=True)
-    return [
-        FileListTool(paths.workspace),
-        FileReadTool(paths.workspace),
-        FileWriteTool(paths.workspace),
-        SystemInfoTool(paths.state_dir),
-        TimeNowTool(clock),
-    ]
 
+    @cache
+    def tools() -> tuple[AnyTool, ...]:
+        from agent.toolset import Surroundings, every_tool  # noqa: PLC0415 - no start needs them
 
-def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
-    kinds = (WatchAddTool, WatchListTool, WatchRemoveTool)
-    return [kind(watcher) for watcher in watchers for kind in kinds]
+        return every_tool(Surroundings(paths, clock, watchers))
+
+    return tools
 
 
 @contextlib.asynccontextmanager

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -20,20 +21,27 @@ MAX_TEXT_BYTES = 8 * 1024 * 1024
 # The processor limit of the program and as much again of waiting for others
 READ_TIMEOUT_S = 2.0 * pdf_program.CPU_S
 _MAX_DETAIL_CHARS = 200
+# Opens what the program was given, whatever its name is by now
+_STDIN = Path("/dev/stdin")
 _NEEDS = "pypdf is not installed: install barnacle with its extra 'documents'"
 
 
-async def pages_of(path: Path, timeout_s: float = READ_TIMEOUT_S) -> list[str]:
+async def pages_of(source: Path | BinaryIO, timeout_s: float = READ_TIMEOUT_S) -> list[str]:
     """The text of each page; a page without text is empty.
+
+    Args:
+        source: a path, or a file that is open already where a path could lead elsewhere by now.
 
     Raises:
         DocumentUnreadable: it is damaged, too large, or nothing is there to read it with.
     """
+    path = source if isinstance(source, Path) else _STDIN
+    given = asyncio.subprocess.DEVNULL if isinstance(source, Path) else source
     program = await asyncio.create_subprocess_exec(
         # Isolated: nothing beside the program or in the environment is imported
         *(sys.executable, "-I", pdf_program.__file__),
         *(str(path), str(MAX_PAGES), str(MAX_TEXT_BYTES)),
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=given,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         env={},

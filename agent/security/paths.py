@@ -11,7 +11,7 @@ import os
 import secrets
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -31,6 +31,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # Without O_NONBLOCK a pipe in the place of a file would hold the reader for ever
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_MODE = 0o600
+# Never the bits that let a file run as somebody else
+_KEPT_MODE = 0o777
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 # Cc control, Cf direction and zero width, Cs lone surrogates, Zl and Zp line ends
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -43,6 +46,15 @@ class Entry:
     name: str
     is_folder: bool
     size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something met on a walk; `folder` is open only until the walk goes on."""
+
+    relative: str
+    entry: Entry
+    folder: int
 
 
 def parts_of(relative: str) -> tuple[str, ...]:
@@ -68,13 +80,17 @@ def open_beneath(root: Path, relative: str) -> BinaryIO:
     """
     *folders, name = parts_of(relative)
     with _told(relative), _folder(root, folders) as folder:
-        handle = os.open(name, _READ, dir_fd=folder)
-        try:
-            _refuse_unless_plain(os.fstat(handle), relative)
-            return os.fdopen(handle, "rb")
-        except PathRefused:
-            os.close(handle)
-            raise
+        return _opened(name, folder, relative)
+
+
+def open_found(found: Found) -> BinaryIO:
+    """A plain file that a walk has met, open for reading.
+
+    Raises:
+        PathRefused: it is something else by now.
+    """
+    with _told(found.relative):
+        return _opened(found.entry.name, found.folder, found.relative)
 
 
 def write_beneath(root: Path, relative: str, content: bytes) -> None:
@@ -89,15 +105,42 @@ def write_beneath(root: Path, relative: str, content: bytes) -> None:
         with contextlib.suppress(FileNotFoundError):
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _refuse_unless_plain(status, relative)
-        temp = f".{secrets.token_hex(8)}.part"
-        try:
-            _write_synced(temp, folder, content)
-            os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temp, dir_fd=folder)
-            raise
-        os.fsync(folder)
+        _replace(name, folder, content, _NEW_MODE)
+
+
+def change_beneath(root: Path, relative: str, change: Callable[[BinaryIO], bytes]) -> None:
+    """Give a plain file beneath `root` what `change` makes of it, whole or not at all.
+
+    Its mode stays. What `change` raises leaves everything as it was.
+
+    Raises:
+        PathRefused: there is no such file, it may not be reached, or somebody else changed it
+            in the meantime.
+        StorageFull: no room; nothing was changed.
+    """
+    *folders, name = parts_of(relative)
+    with _told(relative), _folder(root, folders) as folder:
+        with _opened(name, folder, relative) as file:
+            before = os.fstat(file.fileno())
+            content = change(file)
+        now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if _version(now) != _version(before):
+            raise PathRefused(f"{_shown(relative)} was changed by somebody else meanwhile")
+        _replace(name, folder, content, stat.S_IMODE(before.st_mode) & _KEPT_MODE)
+
+
+def walk_beneath(root: Path, relative: str, limit: int) -> Iterator[Found]:
+    """Files and folders beneath a folder beneath `root`, each before what is in it.
+
+    At most `limit` are looked at; what lies deeper than a path may go is left out. A folder that
+    is gone or becomes a link meanwhile is passed over.
+
+    Raises:
+        PathRefused: there is no such folder, or it may not be reached.
+    """
+    folders = () if relative == HERE else parts_of(relative)
+    with _told(relative), _folder(root, folders) as folder:
+        yield from itertools.islice(_walk(folder, folders, limit), limit)
 
 
 def remove_beneath(root: Path, relative: str) -> None:
@@ -119,9 +162,8 @@ def list_beneath(root: Path, relative: str, limit: int) -> list[Entry]:
         PathRefused: there is no such folder, or it may not be reached.
     """
     folders = () if relative == HERE else parts_of(relative)
-    with _told(relative), _folder(root, folders) as folder, os.scandir(folder) as found:
-        entries = [_entry(item) for item in itertools.islice(found, limit)]
-    return sorted((entry for entry in entries if entry), key=lambda entry: entry.name)
+    with _told(relative), _folder(root, folders) as folder:
+        return _entries(folder, limit)
 
 
 def _complaint(part: str) -> str:
@@ -154,15 +196,71 @@ def _folder(root: Path, folders: Sequence[str], *, make: bool = False) -> Iterat
         os.close(handle)
 
 
+def _opened(name: str, folder: int, relative: str) -> BinaryIO:
+    handle = os.open(name, _READ, dir_fd=folder)
+    try:
+        _refuse_unless_plain(os.fstat(handle), relative)
+        return os.fdopen(handle, "rb")
+    except PathRefused:
+        os.close(handle)
+        raise
+
+
+def _entries(folder: int, limit: int) -> list[Entry]:
+    with os.scandir(folder) as found:
+        entries = [_entry(item) for item in itertools.islice(found, limit)]
+    return sorted((entry for entry in entries if entry), key=lambda entry: entry.name)
+
+
+def _walk(folder: int, above: tuple[str, ...], limit: int) -> Iterator[Found]:
+    if len(above) == MAX_PARTS:
+        return
+    for entry in _entries(folder, limit):
+        parts = (*above, entry.name)
+        yield Found("/".join(parts), entry, folder)
+        if entry.is_folder:
+            with contextlib.suppress(OSError), _inner(entry.name, folder) as inner:
+                yield from _walk(inner, parts, limit)
+
+
+@contextlib.contextmanager
+def _inner(name: str, folder: int) -> Iterator[int]:
+    handle = os.open(name, _FOLDER, dir_fd=folder)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def _make_folder(name: str, parent: int) -> None:
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, mode=0o700, dir_fd=parent)
         os.fsync(parent)
 
 
-def _write_synced(name: str, folder: int, content: bytes) -> None:
-    with os.fdopen(os.open(name, _CREATE, 0o600, dir_fd=folder), "wb") as file:
+def _replace(name: str, folder: int, content: bytes, mode: int) -> None:
+    """Put a new file in the place of the old one; either is there whole, whatever happens."""
+    temp = f".{secrets.token_hex(8)}.part"
+    try:
+        _write_synced(temp, folder, content, mode)
+        os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temp, dir_fd=folder)
+        raise
+    os.fsync(folder)
+
+
+def _version(status: os.stat_result) -> tuple[int, ...]:
+    """What differs as soon as somebody has written to a file or put another in its place."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_nlink)
+
+
+def _write_synced(name: str, folder: int, content: bytes, mode: int) -> None:
+    with os.fdopen(os.open(name, _CREATE, _NEW_MODE, dir_fd=folder), "wb") as file:
         file.write(content)
+        if mode != _NEW_MODE:
+            os.fchmod(file.fileno(), mode)
         file.flush()
         os.fsync(file.fileno())
 

@@ -5,7 +5,9 @@ What a file or a folder holds may have been written by anybody: its trust is tha
 
 import asyncio
 import codecs
-from collections.abc import Callable
+import contextlib
+import io
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, BinaryIO
@@ -30,11 +32,18 @@ RESULTS_FOLDER = ".results"
 DISK_TIMEOUT_S = 15.0
 # Text has no zero byte near its beginning, pictures and programs do
 _PROBE_BYTES = 8192
+# A datasheet of hundreds of pages, on a Pi
+PDF_TIMEOUT_S = 60.0
+_PDF = b"%PDF-"
 _DECODER = codecs.getincrementaldecoder("utf-8")
 
 RelativePath = Annotated[
     str, Meta(max_length=1024, description="relative to the workspace, such as notes/today.md")
 ]
+
+
+# The text of each page of an open PDF, within so many seconds; raises DocumentUnreadable
+ReadPages = Callable[[BinaryIO, float], Awaitable[list[str]]]
 
 
 class ReadArguments(Arguments, frozen=True):
@@ -67,25 +76,53 @@ class Excerpt:
 
 
 class FileReadTool(Tool[ReadArguments]):
-    """Reads lines of a text file."""
+    """Reads lines of a text file, or of the text of a PDF."""
 
     name = "file_read"
-    description = "Read lines of a text file in the workspace."
+    description = "Read lines of a text file or PDF in the workspace."
     effect = Effect.READ
     arguments_type = ReadArguments
     reads_on = True
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, pages: ReadPages | None = None) -> None:
         self._workspace = workspace
+        self._pages = pages
 
     async def execute(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
-        def read() -> dict[str, object]:
-            with open_beneath(self._workspace, _plain(arguments.path)) as file:
-                excerpt = excerpt_of(file, arguments.first_line, arguments.lines)
-            return {"path": arguments.path, "text": excerpt.text, "more": excerpt.more}
+        path, first, lines = plain(arguments.path), arguments.first_line, arguments.lines
+        documents: list[BinaryIO] = []
 
-        path = _plain(arguments.path)
-        return replace(await _in_thread(read, _trust_of(path)), source=f"file:{path}")
+        def read() -> dict[str, object]:
+            with contextlib.ExitStack() as opened:
+                file = opened.enter_context(open_beneath(self._workspace, path))
+                if self._pages and file.read(len(_PDF)) == _PDF:
+                    opened.pop_all()
+                    documents.append(file)
+                    return {}
+                file.seek(0)
+                return _told(arguments.path, excerpt_of(file, first, lines))
+
+        found = await in_thread(read, _trust_of(path))
+        if self._pages and documents:
+            with documents[0] as file:
+                found = await self._read_pages(self._pages, file, arguments)
+        return replace(found, source=f"file:{path}")
+
+    async def _read_pages(
+        self, pages: ReadPages, file: BinaryIO, arguments: ReadArguments
+    ) -> ToolResult:
+        try:
+            text = "".join(
+                f"[page {number}]\n{page.rstrip()}\n"
+                for number, page in enumerate(await pages(file, PDF_TIMEOUT_S), start=1)
+            )
+        except BarnacleError as err:
+            return ToolResult(success=False, text=f"this PDF cannot be read: {err}")
+        # A zero byte in a document's text says nothing
+        whole = io.BytesIO(text.replace("\0", "").encode(errors="replace"))
+        excerpt = excerpt_of(whole, arguments.first_line, arguments.lines)
+        told = msgspec.json.encode(_told(arguments.path, excerpt)).decode()
+        return ToolResult(success=True, text=told, provenance=Provenance.TOOL)
 
 
 class FileWriteTool(Tool[WriteArguments]):
@@ -104,12 +141,12 @@ class FileWriteTool(Tool[WriteArguments]):
             content = arguments.content.encode(errors="replace")
             if len(content) > MAX_CONTENT_BYTES:
                 raise PathRefused(f"the content is longer than {MAX_CONTENT_BYTES} bytes")
-            if _is_result(_plain(arguments.path)):
+            if is_result(plain(arguments.path)):
                 raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
-            write_beneath(self._workspace, _plain(arguments.path), content)
+            write_beneath(self._workspace, plain(arguments.path), content)
             return {"path": arguments.path, "bytes": len(content)}
 
-        return await _in_thread(write, None)
+        return await in_thread(write, None)
 
 
 class FileListTool(Tool[ListArguments]):
@@ -125,7 +162,7 @@ class FileListTool(Tool[ListArguments]):
 
     async def execute(self, arguments: ListArguments, context: ToolContext) -> ToolResult:
         def listed() -> dict[str, object]:
-            entries = list_beneath(self._workspace, _plain(arguments.path) or HERE, MAX_ENTRIES)
+            entries = list_beneath(self._workspace, plain(arguments.path) or HERE, MAX_ENTRIES)
             return {
                 "path": arguments.path,
                 "entries": [
@@ -138,7 +175,7 @@ class FileListTool(Tool[ListArguments]):
                 ],
             }
 
-        return await _in_thread(listed, Provenance.TOOL)
+        return await in_thread(listed, Provenance.TOOL)
 
 
 def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
@@ -164,6 +201,10 @@ def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
     return Excerpt(text, bool(file.read(1)))
 
 
+def _told(path: str, excerpt: Excerpt) -> dict[str, object]:
+    return {"path": path, "text": excerpt.text, "more": excerpt.more}
+
+
 def _skip_lines(file: BinaryIO, count: int) -> None:
     left_bytes = MAX_SCANNED_BYTES
     while count and left_bytes > 0 and (piece := file.readline(MAX_TEXT_BYTES)):
@@ -173,26 +214,26 @@ def _skip_lines(file: BinaryIO, count: int) -> None:
         raise PathRefused("this line is too far into the file to be reached")
 
 
-def _is_result(path: str) -> bool:
+def is_result(path: str) -> bool:
     return path.partition("/")[0] == RESULTS_FOLDER
 
 
 def _trust_of(path: str) -> Provenance:
     """Anybody may have written a file; a kept result is trusted as the first time."""
-    if not _is_result(path):
+    if not is_result(path):
         return Provenance.TOOL
     from agent.tools.results import trust_of  # noqa: PLC0415 - few read such a file
 
     return trust_of(path.rpartition("/")[2])
 
 
-def _plain(path: str) -> str:
+def plain(path: str) -> str:
     """The path as models like to write it, made as paths are here: no `./`, no final slash."""
     path = path.removeprefix("./")
     return path.removesuffix("/") if len(path) > 1 else path
 
 
-async def _in_thread(
+async def in_thread(
     job: Callable[[], dict[str, object]], provenance: Provenance | None
 ) -> ToolResult:
     try:

@@ -40,6 +40,13 @@ _MEMORY = frozenset(
     }
 )
 _WATCHES = ("watch_add", "watch_list", "watch_remove")
+# Their arguments take a language model: words alone would fill them with anything
+_FOR_MODELS = frozenset(
+    {
+        *("content_search", "file_edit", "glob_search"),
+        *("http_request", "web_fetch", "web_search"),
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +168,7 @@ def toolbox(specs: Sequence[ToolSpec]) -> Toolbox:
 
 
 def _is_apart(name: str) -> bool:
-    return name in _MEMORY or name.endswith(_WATCHES)
+    return name in _MEMORY | _FOR_MODELS or name.endswith(_WATCHES)
 
 
 def words_of(text: str) -> frozenset[str]:

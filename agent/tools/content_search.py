@@ -1,0 +1,167 @@
+"""Finding lines in the files of the workspace: by words, or by a regular expression.
+
+Words are looked for here; an expression may be made to explode, so another process tries it.
+What is no text is passed over.
+"""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BarnacleError, PathRefused
+from agent.messages import Effect, Provenance, ToolResult
+from agent.security.paths import HERE, Found, open_beneath, open_found, walk_beneath
+from agent.tools import match_program
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.confined import Objected, Overstrained, output_of
+from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER, RelativePath, is_result, plain
+from agent.tools.glob_search import MAX_LOOKED_AT, beneath, fits, parts_of_pattern
+
+# A longer file is a recording, not something that is read
+MAX_FILE_BYTES = 4 * 1024 * 1024
+# Of all files together: what is held at once where another process is given them
+MAX_READ_BYTES = 16 * 1024 * 1024
+# No file is begun after it: a slow card, and less than what a card is given to answer
+READ_TIMEOUT_S = 10.0
+# Python's own start on the smallest Pi, and the search many times over
+PATTERN_TIMEOUT_S = 20.0
+MAX_FOUND = 200
+_PROBE_BYTES = 8192
+
+Line = tuple[str, int, str]
+
+
+class ContentArguments(Arguments, frozen=True):
+    """What to look for, and in which files."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=256)]
+    path: RelativePath = HERE
+    files: Annotated[str, Meta(min_length=1, max_length=256, description="such as **/*.md")] = "**"
+    regex: Annotated[bool, Meta(description="query is a regular expression")] = False
+    ignore_case: bool = False
+    limit: Annotated[int, Meta(ge=1, le=MAX_FOUND)] = 50
+
+
+@dataclass(slots=True)
+class _Texts:
+    """The files that are looked through, and what was left out of them."""
+
+    workspace: Path
+    arguments: ContentArguments
+    left_bytes: int = MAX_READ_BYTES
+    is_whole: bool = True
+    until_s: float = field(default_factory=lambda: time.monotonic() + READ_TIMEOUT_S)
+
+    def __iter__(self) -> Iterator[tuple[str, bytes]]:
+        """Path and content of each text that fits."""
+        folder = plain(self.arguments.path) or HERE
+        if (content := self._single(folder)) is not None:
+            yield folder, content
+            return
+        pattern = parts_of_pattern(self.arguments.files)
+        every = enumerate(walk_beneath(self.workspace, folder, MAX_LOOKED_AT), start=1)
+        for count, found in every:
+            self.is_whole &= count < MAX_LOOKED_AT
+            is_wanted = not found.entry.is_folder and not is_result(found.relative)
+            if is_wanted and fits(pattern, beneath(found.relative, folder)):
+                content = self._content(found)
+                if content and b"\0" not in content[:_PROBE_BYTES]:
+                    yield found.relative, content
+            if time.monotonic() > self.until_s:
+                self.is_whole = False
+                return
+
+    def _content(self, found: Found) -> bytes:
+        """Empty where it is too large, or not what it was."""
+        if found.entry.size_bytes > min(MAX_FILE_BYTES, self.left_bytes):
+            self.is_whole = False
+            return b""
+        try:
+            with open_found(found) as file:
+                content = file.read(MAX_FILE_BYTES)
+        except PathRefused:
+            return b""
+        self.left_bytes -= len(content)
+        return content
+
+    def _single(self, path: str) -> bytes | None:
+        """The content, where a file is named instead of a folder."""
+        if path == HERE:
+            return None
+        # Their trust differs from file to file: file_read knows it
+        if is_result(path):
+            raise PathRefused(f"{RESULTS_FOLDER} is only for file_read")
+        try:
+            with open_beneath(self.workspace, path) as file:
+                content = file.read(MAX_FILE_BYTES)
+                self.is_whole = not file.read(1)
+        except PathRefused:
+            return None
+        if b"\0" in content[:_PROBE_BYTES]:
+            raise PathRefused("this file is not text: nothing can be found in it")
+        return content
+
+
+class ContentSearchTool(Tool[ContentArguments]):
+    """Finds lines."""
+
+    name = "content_search"
+    description = "Find lines in the workspace's text files that hold a text or fit a pattern."
+    effect = Effect.READ
+    arguments_type = ContentArguments
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+
+    async def execute(self, arguments: ContentArguments, context: ToolContext) -> ToolResult:
+        texts = _Texts(self._workspace, arguments)
+        try:
+            search = _by_pattern if arguments.regex else _by_words
+            found = await search(texts, arguments)
+        except TimeoutError:
+            return ToolResult(success=False, text="the storage is too slow to look through it all")
+        except Overstrained as err:
+            return ToolResult(success=False, text=f"{err}: use a simpler pattern, or fewer files")
+        except (BarnacleError, Objected) as err:
+            return ToolResult(success=False, text=str(err))
+        lines = [{"path": path, "line": line, "text": text} for path, line, text in found]
+        more = len(lines) > arguments.limit or not texts.is_whole
+        told = msgspec.json.encode({"found": lines[: arguments.limit], "more": more}).decode()
+        return ToolResult(success=True, text=told, provenance=Provenance.TOOL)
+
+
+async def _by_words(texts: _Texts, arguments: ContentArguments) -> list[Line]:
+    def find() -> list[Line]:
+        ignores_case = arguments.ignore_case
+        wanted = arguments.query.casefold() if ignores_case else arguments.query
+
+        def holds(line: str) -> bool:
+            return wanted in (line.casefold() if ignores_case else line)
+
+        lines = (
+            (path, number, line)
+            for path, content in texts
+            for number, line in match_program.matching(content.decode(errors="replace"), holds)
+        )
+        return list(itertools.islice(lines, arguments.limit + 1))
+
+    async with asyncio.timeout(DISK_TIMEOUT_S):
+        return await asyncio.to_thread(find)
+
+
+async def _by_pattern(texts: _Texts, arguments: ContentArguments) -> list[Line]:
+    def gather() -> bytes:
+        return b"".join(match_program.framed(path, content) for path, content in texts)
+
+    options = (arguments.query, "yes" if arguments.ignore_case else "no", str(arguments.limit + 1))
+    async with asyncio.timeout(DISK_TIMEOUT_S):
+        given = await asyncio.to_thread(gather)
+    told = await output_of(match_program.__file__, options, given, PATTERN_TIMEOUT_S)
+    return [msgspec.json.decode(line, type=Line) for line in told.splitlines()]

@@ -1,0 +1,98 @@
+"""Changing a piece of a file: exactly the text that is named, at the one place where it stands."""
+
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+from msgspec import Meta
+
+from agent.errors import PathRefused
+from agent.messages import Effect, ToolResult
+from agent.security.paths import change_beneath
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.files import (
+    MAX_CONTENT_BYTES,
+    RESULTS_FOLDER,
+    RelativePath,
+    in_thread,
+    is_result,
+    plain,
+)
+
+# Enough to see that it is a common piece
+MAX_LINES_NAMED = 10
+
+
+class EditArguments(Arguments, frozen=True):
+    """What to replace in which file."""
+
+    path: RelativePath
+    old: Annotated[str, Meta(min_length=1, description="exactly as it stands, once in the file")]
+    new: str
+
+
+class FileEditTool(Tool[EditArguments]):
+    """Replaces one piece of a text file."""
+
+    name = "file_edit"
+    description = "Replace a piece of text that occurs exactly once in a file of the workspace."
+    effect = Effect.WRITE
+    arguments_type = EditArguments
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+
+    async def execute(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
+        def edit() -> dict[str, object]:
+            if is_result(plain(arguments.path)):
+                raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
+            old, new = (text.encode(errors="replace") for text in (arguments.old, arguments.new))
+            line = size = 0
+
+            def change(file: BinaryIO) -> bytes:
+                nonlocal line, size
+                content = file.read(MAX_CONTENT_BYTES + 1)
+                line, changed = replaced(content, old, new)
+                size = len(changed)
+                return changed
+
+            change_beneath(self._workspace, plain(arguments.path), change)
+            return {"path": arguments.path, "line": line, "bytes": size}
+
+        return await in_thread(edit, None)
+
+
+def replaced(content: bytes, old: bytes, new: bytes) -> tuple[int, bytes]:
+    """The line where `old` stood, and the content with `new` there.
+
+    Raises:
+        PathRefused: it does not stand there, or at several places, or the file is no such text.
+    """
+    if old == new:
+        raise PathRefused("the old and the new text are the same: nothing was changed")
+    if b"\0" in content:
+        raise PathRefused("this file is not text: it cannot be edited here")
+    lines = _lines_with(content, old)
+    if not lines:
+        raise PathRefused("the old text does not stand in the file: read it first, spaces count")
+    if len(lines) > 1:
+        named = ", ".join(map(str, lines[:MAX_LINES_NAMED]))
+        more = " and further ones" if len(lines) > MAX_LINES_NAMED else ""
+        raise PathRefused(
+            f"the old text stands at several places, in lines {named}{more}: add what is around it"
+        )
+    changed = content.replace(old, new)
+    if max(len(content), len(changed)) > MAX_CONTENT_BYTES:
+        raise PathRefused(f"the file is longer than {MAX_CONTENT_BYTES} bytes")
+    return lines[0], changed
+
+
+def _lines_with(content: bytes, piece: bytes) -> list[int]:
+    """Where it begins, overlapping places too; one more than are named is enough."""
+    lines: list[int] = []
+    at, line, counted = content.find(piece), 1, 0
+    while at >= 0 and len(lines) <= MAX_LINES_NAMED:
+        line += content.count(b"\n", counted, at)
+        counted = at
+        lines.append(line)
+        at = content.find(piece, at + 1)
+    return lines

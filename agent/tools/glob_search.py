@@ -1,0 +1,100 @@
+"""Finding files by what they are called, inside the workspace and nowhere else."""
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from agent.errors import PathRefused
+from agent.messages import Effect, Provenance, ToolResult
+from agent.security.paths import HERE, MAX_PARTS, walk_beneath
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.files import RelativePath, in_thread, is_result, plain
+
+# A model looks through no more than this
+MAX_PATHS = 500
+# A few seconds of a slow card
+MAX_LOOKED_AT = 20_000
+# At any depth, none included
+_ANY_DEPTH = "**"
+
+Pattern = Annotated[str, Meta(min_length=1, max_length=256)]
+
+
+class GlobArguments(Arguments, frozen=True):
+    """What the files are called, and in which folder they are."""
+
+    pattern: Annotated[Pattern, Meta(description="such as *.md, or **/*.md for every depth")]
+    path: RelativePath = HERE
+
+
+class GlobSearchTool(Tool[GlobArguments]):
+    """Lists files whose path fits a pattern."""
+
+    name = "glob_search"
+    description = "Find files in the workspace by a pattern of their names."
+    effect = Effect.READ
+    arguments_type = GlobArguments
+
+    def __init__(self, workspace: Path) -> None:
+        self._workspace = workspace
+
+    async def execute(self, arguments: GlobArguments, context: ToolContext) -> ToolResult:
+        def find() -> dict[str, object]:
+            folder = plain(arguments.path) or HERE
+            pattern = parts_of_pattern(arguments.pattern)
+            paths: list[str] = []
+            looked_at = 0
+            for found in walk_beneath(self._workspace, folder, MAX_LOOKED_AT):
+                looked_at += 1
+                is_ours = found.entry.is_folder or is_result(found.relative)
+                if not is_ours and fits(pattern, beneath(found.relative, folder)):
+                    paths.append(found.relative)
+                if len(paths) > MAX_PATHS:
+                    break
+            more = len(paths) > MAX_PATHS or looked_at == MAX_LOOKED_AT
+            return {"paths": paths[:MAX_PATHS], "more": more}
+
+        return await in_thread(find, Provenance.TOOL)
+
+
+def beneath(relative: str, folder: str) -> Sequence[str]:
+    """The parts of a path, as seen from a folder above it."""
+    return (relative if folder == HERE else relative[len(folder) + 1 :]).split("/")
+
+
+def parts_of_pattern(pattern: str) -> tuple[str, ...]:
+    """The patterns of each part.
+
+    Raises:
+        PathRefused: no path can fit it.
+    """
+    parts = tuple(pattern.removeprefix("./").split("/"))
+    if len(parts) > MAX_PARTS or not all(parts) or ".." in parts:
+        raise PathRefused(
+            "this pattern fits nothing in the workspace: write it like **/*.md, without .. and /"
+        )
+    return parts
+
+
+def fits(pattern: Sequence[str], parts: Sequence[str]) -> bool:
+    """Whether a path fits; the work grows with both lengths and never explodes."""
+    # How much of the pattern may be behind us, in every way at once
+    places = _passed(pattern, {0})
+    for part in parts:
+        ahead = {place for place in places if place < len(pattern)}
+        stayed = {place for place in ahead if pattern[place] == _ANY_DEPTH}
+        moved = {place + 1 for place in ahead - stayed if fnmatchcase(part, pattern[place])}
+        places = _passed(pattern, stayed | moved)
+    return len(pattern) in places
+
+
+def _passed(pattern: Sequence[str], places: set[int]) -> set[int]:
+    """With what is reached where any depth means none."""
+    reached = set(places)
+    for place in range(len(pattern)):
+        if place in reached and pattern[place] == _ANY_DEPTH:
+            reached.add(place + 1)
+    return reached

@@ -1,0 +1,63 @@
+"""The program that looks for a pattern in texts: a process of its own, since patterns explode.
+
+Takes the pattern, whether case counts, and the most lines; reads files as lines of JSON with a
+path, followed by the text's bytes. Imports nothing of the agent: it is started by its path.
+"""
+
+import json
+import re
+import resource
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import BinaryIO
+
+MEMORY_BYTES = 256 * 1024 * 1024
+# A pattern that is not made to explode takes a fraction of it for everything it is given
+CPU_S = 10
+# Of a line that fits: enough to know it by
+SHOWN_CHARS = 300
+# A longer line is no text that a person wrote: only its beginning is looked at
+LOOKED_AT_CHARS = 10_000
+OBJECTION = 3
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The exit status; hits are printed as JSON lines."""
+    pattern, ignores_case, most = arguments[0], arguments[1] == "yes", int(arguments[2])
+    for kind, limit in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, CPU_S)):
+        resource.setrlimit(kind, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    try:
+        found = re.compile(pattern, re.IGNORECASE if ignores_case else 0).search
+    except (re.error, RecursionError, OverflowError) as err:
+        sys.stdout.write(f"the pattern is no regular expression: {err}")
+        return OBJECTION
+    for path, text in _texts(sys.stdin.buffer):
+        for number, line in matching(text, lambda line: found(line) is not None):
+            sys.stdout.write(json.dumps([path, number, line]) + "\n")
+            most -= 1
+            if not most:
+                return 0
+    return 0
+
+
+def matching(text: str, fits: Callable[[str], bool]) -> Iterator[tuple[int, str]]:
+    """The lines that fit, with their numbers from 1, as much of each as is shown."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if fits(line[:LOOKED_AT_CHARS]):
+            yield number, line[:SHOWN_CHARS].removesuffix("\r")
+
+
+def framed(path: str, content: bytes) -> bytes:
+    """A file as this program reads it."""
+    return json.dumps([path, len(content)]).encode() + b"\n" + content
+
+
+def _texts(source: BinaryIO) -> Iterator[tuple[str, str]]:
+    while head := source.readline():
+        path, size = json.loads(head)
+        yield path, source.read(size).decode(errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

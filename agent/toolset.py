@@ -1,0 +1,49 @@
+"""The tools of an agent besides those of its boards and its memory: made at the first turn.
+
+Each is listed here by hand. A start that is never asked anything loads none of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.clock import Clock
+from agent.dispatch.watcher import Watcher
+from agent.memory.pdf import pages_of
+from agent.settings import Paths
+from agent.tools.base import AnyTool
+from agent.tools.content_search import ContentSearchTool
+from agent.tools.file_edit import FileEditTool
+from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
+from agent.tools.glob_search import GlobSearchTool
+from agent.tools.system import SystemInfoTool
+from agent.tools.time import TimeNowTool
+from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What tools are made of."""
+
+    paths: Paths
+    clock: Clock
+    watchers: Sequence[Watcher]
+
+
+def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
+    workspace = around.paths.workspace
+    return (
+        ContentSearchTool(workspace),
+        FileEditTool(workspace),
+        FileListTool(workspace),
+        FileReadTool(workspace, pages_of),
+        FileWriteTool(workspace),
+        GlobSearchTool(workspace),
+        SystemInfoTool(around.paths.state_dir),
+        TimeNowTool(around.clock),
+        *_watch_tools(around.watchers),
+    )
+
+
+def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
+    kinds = (WatchAddTool, WatchListTool, WatchRemoveTool)
+    return [kind(watcher) for watcher in watchers for kind in kinds]

@@ -1,0 +1,60 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.messages import Effect
+from agent.providers.offline.toolbox import toolbox
+from agent.security.paths import HERE
+from agent.settings import Paths
+from agent.tools.base import AnyTool
+from agent.toolset import Surroundings, every_tool
+from tests.fakes.clock import SteppedClock
+from tests.fakes.workspace import used
+
+EFFECTS = {
+    "content_search": Effect.READ,
+    "file_edit": Effect.WRITE,
+    "file_list": Effect.READ,
+    "file_read": Effect.READ,
+    "file_write": Effect.WRITE,
+    "glob_search": Effect.READ,
+    "system_info": Effect.READ,
+    "time_now": Effect.READ,
+}
+# Whose arguments cannot be filled from the words of an order
+FOR_MODELS = {"content_search", "file_edit", "glob_search"}
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> dict[str, AnyTool]:
+    paths = Paths(None, tmp_path)
+    paths.workspace.mkdir()
+    (paths.workspace / "a.txt").write_text("pump")
+    return {tool.name: tool for tool in every_tool(Surroundings(paths, SteppedClock(), ()))}
+
+
+def test_every_tool_says_what_it_can_do(tools: dict[str, AnyTool]) -> None:
+    assert {name: tool.effect for name, tool in tools.items()} == EFFECTS
+
+
+def test_every_tool_has_a_schema_that_refuses_what_it_does_not_know(
+    tools: dict[str, AnyTool],
+) -> None:
+    for tool in tools.values():
+        parameters = tool.spec().parameters
+        assert (parameters["type"], parameters["additionalProperties"]) == ("object", False)
+        assert 20 < len(tool.description) < 120, tool.name
+
+
+def test_words_alone_never_choose_a_tool_that_takes_a_model(tools: dict[str, AnyTool]) -> None:
+    box = toolbox([tool.spec() for tool in tools.values()])
+    assert {one.name for one in box.profiles} - {one.name for one in box.speakable} == FOR_MODELS
+
+
+async def test_they_work_in_the_workspace_of_the_agent(tools: dict[str, AnyTool]) -> None:
+    found = await used(tools["content_search"], query="pump", path=HERE)
+    assert json.loads(found.text)["found"] == [{"path": "a.txt", "line": 1, "text": "pump"}]
+    assert (await used(tools["file_edit"], path="a.txt", old="pump", new="lamp")).success
+    assert (await used(tools["file_read"], path="a.txt")).text.find("lamp") > 0
+    assert json.loads((await used(tools["glob_search"], pattern="*")).text)["paths"] == ["a.txt"]
