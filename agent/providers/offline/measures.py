@@ -52,11 +52,11 @@ def amounts_of(pieces: Sequence[Piece], code: str) -> tuple[Amount, ...]:
 def unit_told(name: str, description: str) -> Unit | None:
     """The unit of an argument, as its schema tells it."""
     told = _TOLD.search(description)
-    ending = name.rsplit("_", 1)[-1] if "_" in name else ""
-    for spelling in (told and told[1], ending):
-        if spelling and (found := _spelled(spelling)):
-            return found
-    return None
+    found = _spelled(told[1]) if told else None
+    # In a row is in no amperes: a single letter is a unit as it is written
+    if found is not None and told is not None and (len(told[1]) > 1 or told[1] == found.symbol):
+        return found
+    return _spelled(name.rsplit("_", 1)[-1]) if "_" in name else None
 
 
 def converted(amount: Amount, wanted: Unit | None) -> float | None:

@@ -1,10 +1,23 @@
-"""A conversation as turns, whatever messages it is made of."""
+"""A conversation as turns, whatever messages it is made of, and what comes of whole ones."""
 
-from agent.messages import ChatMessage, Role, ToolCall
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from agent.messages import ChatMessage, Effect, Role, ToolCall
+from agent.providers.base import ChatResponse
 from agent.providers.offline.conversation import MAX_TURNS, table_of, turns_of
 from agent.providers.offline.plan import Order
+from tests.providers.offline.talk import Talk, agrees, outcome
+from tests.providers.offline.toolset import RICH, RICH_RESULTS
 
 CALL = ToolCall("c1", "time_now", '{"zone":"UTC"}')
+_TABLES = tomllib.loads((Path(__file__).parent / "dialogues.toml").read_text("utf-8"))
+_NEVER = _TABLES.pop("never")
+CASES = [case for table in _TABLES.values() for case in table.items()]
+NEVER = [said for dialogues in _NEVER.values() for said in dialogues]
+ACTING = {one.name for one in RICH if one.effect is not Effect.READ} - {"memory_store"}
 
 
 def test_a_turn_has_what_was_said_called_and_answered() -> None:
@@ -42,3 +55,23 @@ def test_nothing_said_makes_no_turn() -> None:
 def test_what_is_no_json_object_has_no_fields() -> None:
     for text in ("", "error: no", "[1]", "1" * 5000, "[" * 100_000, "\ud800"):
         assert table_of(text) == {}
+
+
+async def _last(dialogue: str) -> ChatResponse:
+    talk = Talk(RICH, RICH_RESULTS)
+    *before, last = dialogue.split(" // ")
+    for said in before:
+        await talk.ask(said)
+    return await talk.say(last)
+
+
+@pytest.mark.parametrize(("dialogue", "wanted"), CASES)
+async def test_the_last_message_is_read_as_its_table_says(dialogue: str, wanted: str) -> None:
+    response = await _last(dialogue)
+    assert agrees(wanted, response), f"{outcome(response)} | {response.text}"
+
+
+@pytest.mark.parametrize("dialogue", NEVER)
+async def test_what_is_no_order_acts_on_nothing(dialogue: str) -> None:
+    response = await _last(dialogue)
+    assert ACTING.isdisjoint(call.name for call in response.tool_calls), outcome(response)

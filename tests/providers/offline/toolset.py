@@ -208,3 +208,22 @@ RICH = (
     *(FAN, HEATER, PULSE, SERVO, CLIMATE, FORGET, MEMORY_LIST, MEMORY_SOURCE, DATASHEETS),
     *(WATCH_ADD, WATCH_LIST, WATCH_REMOVE),
 )
+
+_MEMORY = {
+    "key": "k1",
+    "content": "my sister is called Mei · 我妹妹叫小美 · 妹の名前はメイ · 내 여동생 이름은 메이 · "
+    "meine Schwester heißt Mei · mi hermana se llama Mei",
+    "provenance": "owner",
+    "date": "2026-11-20",
+}
+RICH_RESULTS: dict[str, Any] = {
+    "board_gpio_write": dict,
+    "board_pwm_write": dict,
+    "board_servo_write": dict,
+    "board_heater_set": lambda arguments: {"value": arguments["temperature"], "unit": "°C"},
+    "board_mcu_temperature": {"value": 24.5, "unit": "°C"},
+    "memory_recall": {"memories": [_MEMORY]},
+    "memory_list": {"memories": [_MEMORY]},
+    "file_read": {"path": "notes.txt", "text": "turn on the pump"},
+    "watch_list": {"watches": []},
+}
