@@ -189,10 +189,12 @@ def _refuse_cut(response: ChatResponse, reading: Reading) -> None:
 
 
 def _answered(response: ChatResponse, reading: Reading, talk: _Talk) -> ChatResponse:
-    calls = tuple(
+    read = (
         ToolCall(f"call_{secrets.token_hex(8)}", wanted.name, wanted.arguments_json)
         for wanted in reading.wanted
     )
+    # Some servers look for calls in an answer though they were told of no tools
+    calls = (*response.tool_calls, *read)
     text = "".join(talk.shown)
     if response.stop is Stop.LENGTH and not text and not calls:
         raise ProviderRefused(
