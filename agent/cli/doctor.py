@@ -20,6 +20,7 @@ from agent.health.checks import (
     memory,
     provider,
     python,
+    spending,
     state,
 )
 from agent.health.doctor import examine
@@ -37,6 +38,7 @@ CHECKS: Mapping[str, Check] = {
     "embeddings": embeddings.check,
     "documents": documents.check,
     "provider": provider.check,
+    "spending": spending.check,
 }
 _MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.FAILED: "FAILED "}
 

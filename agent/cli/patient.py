@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import time
 from argparse import Namespace
 from collections.abc import Mapping
 from functools import partial
@@ -15,7 +16,9 @@ from agent.health.base import Patient, Service, Store
 from agent.link.board import SerialBoard
 from agent.memory.backends import Place, may_hold_memories, open_backend, where
 from agent.memory.switching import left_behind
+from agent.providers.budget import reached_today
 from agent.providers.credentials import chosen_service, find_key
+from agent.providers.ledger import Spent, read_day, today
 from agent.providers.settings import ProviderSettings, endpoint
 from agent.settings import Paths, Settings, enable_gpios, find_config, find_paths
 
@@ -53,6 +56,14 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         holds_key=bool(settings.provider.api_key or settings.memory.postgres_url),
         environ=os.environ,
         find_store=lambda: _store(settings, paths),
+        find_spending=lambda: _spending(settings, paths),
+    )
+
+
+def _spending(settings: Settings, paths: Paths) -> tuple[str, str]:
+    spent = read_day(paths.agent_db, today(time.time())) or Spent()
+    return spent.in_words(settings.provider.daily_limit_usd), reached_today(
+        settings.provider, spent
     )
 
 

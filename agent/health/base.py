@@ -77,6 +77,7 @@ class Patient:
         refusal: why it was refused; everything else is by its defaults then.
         holds_key: whether a key is written in the file.
         find_store: what keeps the memories; None when that is not known.
+        find_spending: what today has cost, and which limit is reached; empty for none.
         needs_board: whether a port is configured, so that one has to be there.
         enable_gpios: pins of this machine that let outputs have power.
         find_service: the service that answers, None for none; raises ConfigRefused.
@@ -98,6 +99,7 @@ class Patient:
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
     find_store: Callable[[], Store] | None = None
+    find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

@@ -7,8 +7,8 @@ import pytest
 from agent.dispatch.journal import open_journal
 from agent.errors import SpendingLimit
 from agent.providers.base import Usage
-from agent.providers.budget import Asked, Budget
-from agent.providers.ledger import Ledger
+from agent.providers.budget import Asked, Budget, reached_today
+from agent.providers.ledger import Ledger, Spent
 from agent.providers.prices import Prices
 from agent.providers.section import MainProviderSettings, Price
 from agent.storage.worker import DatabaseWorker
@@ -182,3 +182,12 @@ async def test_today_is_told_with_its_limit(ledger: Ledger) -> None:
     purse = await Purse(ledger, daily_limit_usd=10).begin()
     await purse.spend(1)
     assert purse.budget.spent_today() == "1 request, 1 tokens, 1.00 of 10.00 USD"
+
+
+def test_a_limit_that_a_day_has_reached_is_told_without_an_agent() -> None:
+    settings = MainProviderSettings(daily_limit_usd=1.0, daily_limit_tokens=500)
+    assert reached_today(settings, Spent(1, 100, 0, 0, 0, 0.9)) == ""
+    assert reached_today(settings, Spent(1, 100, 0, 0, 0, 1.0)) == (
+        "provider.daily_limit_usd is reached, 1.00 of 1.00 USD"
+    )
+    assert "daily_limit_tokens is reached, 500 of 500" in reached_today(settings, Spent(1, 499, 1))
