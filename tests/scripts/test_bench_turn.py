@@ -27,7 +27,7 @@ def test_rare_slow_turns_are_judged_wherever_they_were() -> None:
     assert [row.held for row in turn._rows(slow)] == [True, False]
 
 
-def test_the_median_is_of_the_blocks_with_the_quickest_bare_requests() -> None:
+def test_the_median_is_of_the_blocks_in_which_no_bare_request_was_slow() -> None:
     disturbed = taken(0.02, 0.01, count=150)
     quiet = taken(0.004, 0.001, count=50)
     both = Taken("no tool", [*disturbed.pairs, *quiet.pairs])
