@@ -116,7 +116,7 @@ class _Agent:
 async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
     """A conversation in this terminal, until the person leaves; the exit status."""
     with lock.hold(paths.state_dir), _chat_log(paths) as log:
-        agent = _assemble(settings, paths, os.environ, log)
+        agent = assemble(settings, paths, os.environ, log)
         plain = plain or not sys.stdin.isatty()
         lines = _lines(settings, paths, plain=plain)
         terminal = Terminal(lines, _write_out, agent.clock, settings.terminal.prompt, plain=plain)
@@ -143,7 +143,7 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
 async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
     with lock.hold(paths.state_dir):
-        agent = _assemble(settings, paths, os.environ, sys.stderr)
+        agent = assemble(settings, paths, os.environ, sys.stderr)
         async with _at_work(agent, []) as (_, reporter, _tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
             _log.warning("no channel is configured: `barnacle chat` talks to the agent")
@@ -152,7 +152,7 @@ async def run(settings: Settings, paths: Paths) -> int:
     return 0
 
 
-def _assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: TextIO) -> _Agent:
+def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: TextIO) -> _Agent:
     redactor = Redactor()
     logs.set_up(settings.log, redactor.redact, log)
     logging.getLogger().addHandler(last_error := LastError())

@@ -21,6 +21,7 @@ The configuration is the file named by --config or BARNACLE_CONFIG, else
 # Names only: nothing of the agent is loaded for its help
 _BACKENDS = ("sqlite", "document", "markdown", "lucid", "postgres", "none")
 _PROVENANCES = ("owner", "user", "sensor", "model", "tool", "web")
+_EFFECTS = ("read", "write", "actuate", "hazard", "execute", "network", "spend", "erase")
 _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"  # noqa: SLF001  # has no public name
 
 
@@ -46,6 +47,8 @@ def parser() -> argparse.ArgumentParser:
     _add_agent(commands)
     _add_stop(commands)
     _add_looking(commands)
+    _add_explain(commands)
+    _add_audit(commands)
     _add_models(commands)
     _add_memory(commands)
     _add_board(commands)
@@ -130,6 +133,63 @@ def _add_looking(commands: _Commands) -> None:
         "Look for what is wrong and say what to do about it",
         examples="  barnacle doctor\n  barnacle doctor --json\n",
         json=True,
+    )
+
+
+def _add_explain(commands: _Commands) -> None:
+    explain = _add(
+        commands,
+        "explain",
+        "Say which rule decides a call of a tool, or has decided one, and how to change it",
+        examples="  barnacle explain board_gpio_write pin=pump value=on\n"
+        "  barnacle explain board_gpio_write pin=pump value=on --provenance web\n"
+        "  barnacle explain --row 17          a row that `barnacle audit tail` shows\n",
+        json=True,
+    )
+    explain.add_argument("tool", nargs="?", type=_text, help="the tool's name")
+    explain.add_argument("arguments", nargs="*", type=_text, metavar="name=value")
+    explain.add_argument(
+        "--provenance", choices=_PROVENANCES, default="owner", metavar="SOURCE",
+        help=f"least trusted that was read: {', '.join(_PROVENANCES)} (default: owner)",
+    )  # fmt: skip
+    explain.add_argument(
+        "--effect", choices=_EFFECTS, metavar="EFFECT",
+        help=f"of a tool that is not there now: {', '.join(_EFFECTS)}",
+    )  # fmt: skip
+    explain.add_argument("--row", type=_count, metavar="NUMBER", help="a row of the audit log")
+
+
+def _add_audit(commands: _Commands) -> None:
+    audit = _add(
+        commands,
+        "audit",
+        "See what was decided and done, and check that nobody changed the record of it",
+        examples="  barnacle audit tail\n  barnacle audit tail --verdict deny --limit 50\n"
+        "  barnacle audit tail --effects --tool 'board_*' --json\n  barnacle audit verify\n",
+    )
+    actions = audit.add_subparsers(dest="action", metavar="action", required=True)
+    tail = _add(
+        actions,
+        "tail",
+        "Show the last decisions and what came of them",
+        examples="  barnacle audit tail --verdict ask\n  barnacle audit tail --provenance web\n",
+        json=True,
+    )
+    _limit(tail, 20)
+    tail.add_argument("--tool", type=_text, help="only this one; a * at the end is any rest")
+    tail.add_argument("--verdict", choices=("allow", "ask", "deny"), help="only these decisions")
+    tail.add_argument("--effects", action="store_true", help="only what was really done")
+    _provenance(tail, "only where this was the least trusted that was read")
+    verify = _add(
+        actions,
+        "verify",
+        "Find rows that were changed, removed, inserted, moved or cut off",
+        examples="  barnacle audit verify\n  barnacle audit verify --head 17:3f...  a row that you "
+        "have noted\n",
+        json=True,
+    )
+    verify.add_argument(
+        "--head", type=_text, metavar="NUMBER:HASH", help="a row that has to be there"
     )
 
 

@@ -7,7 +7,7 @@ the same after a restart. A clock that went back makes nothing count less.
 import sqlite3
 from collections.abc import Iterable
 
-from agent.security.chain import Link
+from agent.security.chain import Link, link_of
 from agent.security.policy import Counters, Done
 
 _HOUR_S = 3600.0
@@ -42,3 +42,13 @@ def anchor(connection: sqlite3.Connection, link: Link) -> None:
         " ON CONFLICT (id) DO UPDATE SET link = excluded.link",
         (str(link),),
     )
+
+
+def anchored(connection: sqlite3.Connection) -> Link | None:
+    """The row that was remembered last.
+
+    Raises:
+        ValueError: what is there is no place in a log.
+    """
+    row = connection.execute("SELECT link FROM audit_anchor").fetchone()
+    return link_of(row[0]) if row else None

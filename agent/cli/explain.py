@@ -1,0 +1,133 @@
+"""`barnacle explain`: which rule decides a call, or has decided it, and how to change that."""
+
+import asyncio
+import contextlib
+import io
+import json
+import os
+from argparse import Namespace
+
+import msgspec
+
+from agent.cli import exits, ledger, surroundings
+from agent.cli.audit import rows_of, text_of
+from agent.cli.output import say_json, say_table
+from agent.dispatch.records import texts_of
+from agent.errors import BadArguments
+from agent.messages import Effect, Provenance
+from agent.security.policy import Call, Decision, Verdict, decide
+from agent.security.remedies import remedy_of
+from agent.settings import Paths, Settings
+from agent.tools.base import AnyTool
+
+Told = dict[str, str]
+
+
+def run(arguments: Namespace) -> int:
+    settings, paths = surroundings.of(arguments)
+    if (arguments.tool is None) == (arguments.row is None):
+        raise BadArguments("name a tool, or a row of the audit log with --row; `--help` shows both")
+    if arguments.row is not None:
+        told = _of_row(paths, arguments.row)
+    else:
+        call = _call(arguments, settings, paths)
+        provenance = Provenance[arguments.provenance.upper()]
+        policy = settings.agent.policy
+        decision = decide(call, provenance, policy, ledger.counters(paths.agent_db))
+        told = _of_call(call, provenance, decision)
+        if call.effect in settings.agent.presence_for and decision.verdict is not Verdict.DENY:
+            told |= {"verdict": "ask", "rule": "presence", "to change": remedy_of("presence")}
+    if arguments.json:
+        say_json(told)
+    else:
+        say_table([(name, text) for name, text in told.items() if text])
+    return exits.OK
+
+
+def _of_call(call: Call, provenance: Provenance, decision: Decision) -> Told:
+    return {
+        "call": f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}",
+        "effect": call.effect.value,
+        "provenance": provenance.name.lower(),
+        "verdict": decision.verdict.value,
+        "rule": decision.rule,
+        "because": decision.reason,
+        "to change": remedy_of(decision.rule),
+    }
+
+
+def _of_row(paths: Paths, number: int) -> Told:
+    row = next((row for row in rows_of(paths.audit) if row.get("n") == number), None)
+    if row is None:
+        raise BadArguments(
+            f"the audit log has no row {number}: `barnacle audit tail` shows the last ones"
+        )
+    if row.get("kind") != "decision":
+        kind = text_of(row, "kind")
+        raise BadArguments(f"row {number} is no decision but {kind}: look at those before it")
+    return {
+        "call": f"{text_of(row, 'tool')} {text_of(row, 'arguments')}",
+        "effect": text_of(row, "effect"),
+        "provenance": text_of(row, "provenance"),
+        "source": text_of(row, "source"),
+        "for": f"{text_of(row, 'person')} in {text_of(row, 'conversation')}",
+        "verdict": text_of(row, "verdict"),
+        "rule": text_of(row, "rule"),
+        "because": text_of(row, "reason"),
+        "to change": remedy_of(text_of(row, "rule")),
+    }
+
+
+def _call(arguments: Namespace, settings: Settings, paths: Paths) -> Call:
+    written = dict(_argument(word) for word in arguments.arguments)
+    if arguments.effect:
+        return Call(arguments.tool, Effect(arguments.effect), written)
+    tool = asyncio.run(_tool(arguments.tool, settings, paths))
+    parsed = _parsed(tool, written)
+    return Call(tool.name, tool.effect_of(parsed), texts_of(parsed))
+
+
+def _parsed(tool: AnyTool, written: dict[str, str]) -> msgspec.Struct:
+    """The arguments as the tool takes them: numbers and lists are written as text here."""
+    parsed: msgspec.Struct
+    with contextlib.suppress(BadArguments):
+        parsed = tool.parse(json.dumps(written))
+        return parsed
+    with contextlib.suppress(msgspec.ValidationError):
+        parsed = msgspec.convert(written, tool.arguments_type, strict=False)
+        return parsed
+    parsed = tool.parse(json.dumps({name: _value(text) for name, text in written.items()}))
+    return parsed
+
+
+def _value(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _argument(word: str) -> tuple[str, str]:
+    name, separator, text = word.partition("=")
+    if not separator:
+        raise BadArguments(f"{word} is not name=value")
+    return name, text
+
+
+async def _tool(name: str, settings: Settings, paths: Paths) -> AnyTool:
+    # What takes long to load is loaded for this question alone
+    from agent.app import assemble  # noqa: PLC0415
+    from agent.tools.search import nearest  # noqa: PLC0415
+
+    agent = assemble(settings, paths, os.environ, io.StringIO())
+    try:
+        tool, specs = agent.registry.find(name), agent.registry.specs()
+    finally:
+        await agent.aclose()
+    if tool is None:
+        close = ", ".join(nearest(name, specs))
+        raise BadArguments(
+            f"there is no tool {name}; close to it are {close}; a board that was never plugged in "
+            "has none yet: --effect says what such a tool can do"
+        )
+    return tool
