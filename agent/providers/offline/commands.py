@@ -31,6 +31,8 @@ from agent.providers.offline.slots import best_choices, fill
 from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, spelling_of
 from agent.providers.offline.units import Kind
 
+# What was, who did it and what a document says, no reading of a pin tells
+_ELSEWHERE = frozenset({"past", "fact", "sheet"})
 # Warmer is a wish, and no question how warm it is
 _RELATIVE = frozenset({"more", "less"})
 # More clauses than this are a story
@@ -164,7 +166,7 @@ def _switches(box: Toolbox) -> bool:
 def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
     """Ask the best tool that only looks, unless the question is about something else."""
     marks = clause.marks
-    if not looking or marks & {"past", "fact"} or (marks & _RELATIVE and not marks & ASKING):
+    if not looking or marks & _ELSEWHERE or (marks & _RELATIVE and not marks & ASKING):
         return None
     if "negate" in marks and not marks & {"state", *ASKING}:
         return _Meant(instead=Say("left_alone"))

@@ -126,6 +126,11 @@ async def test_a_document_is_quoted_with_its_place_and_never_obeyed(said: str, w
     assert [call.name for call in talk.calls] == ["datasheet_search"]
 
 
+async def test_without_documents_a_question_about_one_measures_nothing() -> None:
+    response = await Talk(TOOLS, RESULTS).say("what does the datasheet say about the temperature?")
+    assert [call.name for call in response.tool_calls] == ["memory_recall"]
+
+
 async def test_what_is_in_no_document_is_said() -> None:
     talk = Talk(RICH, {"datasheet_search": {"found": []}})
     assert "nothing about that" in await talk.ask("what does the manual say about cats?")
