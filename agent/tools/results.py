@@ -5,13 +5,12 @@ trust of a turn as the first time. Bounded in number, age and bytes; cleaned at 
 """
 
 import asyncio
+import json
 import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-import msgspec
 
 from agent.clock import Clock
 from agent.errors import BarnacleError, PathRefused
@@ -120,7 +119,6 @@ def _lines_of(text: str) -> Iterator[str]:
 
 def _spread(text: str) -> str:
     try:
-        value = msgspec.json.decode(text)
-        return msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError):
+        return json.dumps(json.loads(text), ensure_ascii=False, indent=1)
+    except (ValueError, RecursionError):
         return text

@@ -47,7 +47,10 @@ class ToolSearchTool(Tool[SearchArguments]):
     """
 
     name = TOOL_SEARCH
-    description = "Find further tools by what they do; what is found can be called from then on."
+    description = (
+        "Find further tools by what they do, before you say that something cannot be done; what is "
+        "found can be called from then on."
+    )
     effect = Effect.READ
     arguments_type = SearchArguments
 

@@ -48,6 +48,7 @@ class Shelf:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._plan = _Plan(())
         self._search = ToolSearchTool(registry.specs)
 
     def find(self, name: str) -> AnyTool | None:
@@ -59,16 +60,41 @@ class Shelf:
     def divide(self, messages: Sequence[ChatMessage]) -> Division:
         """What a request with these messages shows."""
         specs = self._registry.specs()
-        if sum(map(_bytes_of, specs)) <= MAX_SHOWN_BYTES:
+        if not self._plan.is_for(specs):
+            self._plan = self._planned(specs)
+        plan = self._plan
+        if plan.search is None:
             return Division(specs)
-        always = set(_always(specs))
-        further = [spec for spec in specs if spec.name not in always]
-        shown = always | _found(messages, {spec.name for spec in further})
-        search = self._search.spec_naming(further)
+        shown = plan.always | _found(messages, plan.names - plan.always)
         return Division(
-            tuple(sorted([search, *(s for s in specs if s.name in shown)], key=_name_of)),
+            tuple(sorted([plan.search, *(s for s in specs if s.name in shown)], key=_name_of)),
             tuple(spec for spec in specs if spec.name not in shown),
         )
+
+    def _planned(self, specs: tuple[ToolSpec, ...]) -> "_Plan":
+        names = frozenset(map(_name_of, specs))
+        if sum(map(_bytes_of, specs)) <= MAX_SHOWN_BYTES:
+            return _Plan(specs, names, names)
+        always = frozenset(_always(specs))
+        further = [spec for spec in specs if spec.name not in always]
+        return _Plan(specs, names, always, self._search.spec_naming(further))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is shown of some tools before anything was found; made once for as long as they stay.
+
+    Args:
+        search: None where all are shown.
+    """
+
+    specs: tuple[ToolSpec, ...]
+    names: frozenset[str] = frozenset()
+    always: frozenset[str] = frozenset()
+    search: ToolSpec | None = None
+
+    def is_for(self, specs: tuple[ToolSpec, ...]) -> bool:
+        return len(specs) == len(self.specs) and all(map(_are_same, specs, self.specs))
 
 
 def _always(specs: Sequence[ToolSpec]) -> Iterator[str]:
@@ -81,7 +107,7 @@ def _always(specs: Sequence[ToolSpec]) -> Iterator[str]:
                 yield spec.name
 
 
-def _found(messages: Sequence[ChatMessage], names: set[str]) -> set[str]:
+def _found(messages: Sequence[ChatMessage], names: frozenset[str]) -> set[str]:
     """Of these tools those that the conversation has found or used, the latest of them."""
     found: dict[str, None] = {}
     for message in messages:
@@ -93,7 +119,7 @@ def _found(messages: Sequence[ChatMessage], names: set[str]) -> set[str]:
     return set(list(found)[-MAX_FOUND_KEPT:])
 
 
-def _named_by(message: ChatMessage, names: set[str]) -> list[str]:
+def _named_by(message: ChatMessage, names: frozenset[str]) -> list[str]:
     if message.tool_name in names:
         return [message.tool_name]
     if message.tool_name != TOOL_SEARCH and not message.is_error:
@@ -109,6 +135,12 @@ def _named_by(message: ChatMessage, names: set[str]) -> list[str]:
 
 def _name_of(spec: ToolSpec) -> str:
     return spec.name
+
+
+def _are_same(one: ToolSpec, other: ToolSpec) -> bool:
+    # Schemas are made once for each type of arguments: another one is another object
+    same_schema = one.parameters is other.parameters
+    return same_schema and (one.name, one.description) == (other.name, other.description)
 
 
 def _bytes_of(spec: ToolSpec) -> int:

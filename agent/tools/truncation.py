@@ -3,9 +3,8 @@
 JSON stays JSON and what is left out is said in it. Pure: where the whole is kept, others know.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-
-import msgspec
 
 # What says that something is missing, and how to get at it
 CUT_KEY = "cut"
@@ -18,7 +17,12 @@ _HEAD_PARTS, _PARTS = 2, 3
 # Below this a value says nothing any more and is left out
 _LEAST_BYTES = 8
 _LINE_END = "\n"
-_encode = msgspec.json.Encoder().encode
+
+
+def _encode(value: object) -> bytes:
+    """Compact, and with numbers of any size."""
+    written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return written.encode(errors="replace")
 
 
 class _LeftOut:
@@ -49,9 +53,9 @@ def shortened(text: str, limit_bytes: int, sentence: str) -> str:
 def _structure(text: str) -> object:
     """JSON as values; None where it is none, or cannot be written again."""
     try:
-        value: object = msgspec.json.decode(text)
+        value: object = json.loads(text)
         _encode(value)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError):
+    except (ValueError, RecursionError):
         return None
     return value
 

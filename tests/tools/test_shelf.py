@@ -103,3 +103,13 @@ def test_every_tool_can_be_had_by_its_name() -> None:
         assert tool is not None
         assert tool.name == name
     assert shelf.find("xyzzy") is None
+
+
+def test_what_comes_and_goes_with_the_hardware_is_followed() -> None:
+    plugged = [NamedTool("board_info", f"The board.{PADDING}")]
+    shelf = Shelf(Registry([NamedTool("time_now", "x" * MAX_SHOWN_BYTES)], [lambda: plugged]))
+    assert names_of(shelf.divide([])) == ["board_info", TOOL_SEARCH]
+    plugged[0] = NamedTool("board_info", f"Another board.{PADDING}")
+    assert "Another" in shelf.divide([]).shown[0].description
+    plugged.clear()
+    assert names_of(shelf.divide([])) == [TOOL_SEARCH]

@@ -11,8 +11,9 @@ LIMIT_BYTES = 300
 
 texts = st.text(st.characters(exclude_categories=()), max_size=400)
 plain = st.text(max_size=400)
+numbers = st.floats(allow_nan=False, allow_infinity=False)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | plain,
+    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | numbers | plain,
     lambda inner: st.lists(inner, max_size=30) | st.dictionaries(plain, inner, max_size=30),
     max_leaves=60,
 )
