@@ -21,7 +21,15 @@ __all__ = ["THOUGHTS", "USAGE", "events", "response", "sse", "whole"]
 def response(text: str, calls: Sequence[Call] = (), **more: object) -> Json:
     output: list[Json] = [THOUGHTS]
     if text:
-        output.append({"type": "message", "role": "assistant", "content": [_words(text)]})
+        output.append(
+            {
+                "type": "message",
+                "id": "msg_1",
+                "role": "assistant",
+                "status": "completed",
+                "content": [_words(text)],
+            }
+        )
     output += [_call(call, call.arguments) for call in calls]
     whole: Json = {"object": "response", "status": "completed", "output": output, "usage": USAGE}
     return {**whole, **more}

@@ -32,7 +32,7 @@ def ask(talk: dict[str, Any]) -> dict[str, Any]:
         answer = stream.get_final_message()
     called = [block for block in answer.content if block.type == "tool_use"]
     return {
-        "problems": problems(MessageCreateParamsStreaming, talk["ours"]),
+        "problems": problems(MessageCreateParamsStreaming, *talk["ours"]),
         "text": "".join(block.text for block in answer.content if block.type == "text"),
         "calls": [[call.id, call.name, json.dumps(call.input)] for call in called],
         "stop": answer.stop_reason,

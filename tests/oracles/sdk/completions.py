@@ -24,7 +24,7 @@ def ask(talk: dict[str, Any]) -> dict[str, Any]:
     answer = state.get_final_completion()
     [choice] = answer.choices
     return {
-        "problems": problems(CompletionCreateParamsStreaming, talk["ours"]),
+        "problems": problems(CompletionCreateParamsStreaming, *talk["ours"]),
         "text": choice.message.content,
         "calls": [
             [call.id, call.function.name, call.function.arguments]

@@ -6,6 +6,7 @@ from typing import Any
 
 from google import genai
 from google.genai import types
+from validation import problems
 
 # What the documentation says to send with a call that no model of theirs made
 _NO_SIGNATURE = base64.urlsafe_b64decode("skip_thought_signature_validator")
@@ -32,14 +33,22 @@ def ask(talk: dict[str, Any]) -> dict[str, Any]:
         calls += [part.function_call for part in parts if part.function_call]
     usage = last.usage_metadata
     return {
-        # Its types made the body: there is nothing else to hold ours against
-        "problems": [],
+        "problems": [problem for body in talk["ours"] for problem in _problems(body)],
         "text": text,
         "calls": [[call.id, call.name, json.dumps(call.args or {})] for call in calls],
         "stop": last.candidates[0].finish_reason.value,
         "input": usage.prompt_token_count,
         "output": (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0),
     }
+
+
+def _problems(body: dict[str, Any]) -> list[str]:
+    # Its own models take no unknown fields
+    return [
+        *problems(types.Content, *body["contents"], body["systemInstruction"]),
+        *problems(types.FunctionDeclaration, *body["tools"][0]["functionDeclarations"]),
+        *problems(types.GenerationConfig, body["generationConfig"]),
+    ]
 
 
 def _declared(tool: dict[str, Any]) -> types.FunctionDeclaration:

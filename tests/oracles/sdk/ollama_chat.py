@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import ollama
+from ollama._types import ChatRequest
 
 
 def ask(talk: dict[str, Any]) -> dict[str, Any]:
@@ -25,14 +26,28 @@ def ask(talk: dict[str, Any]) -> dict[str, Any]:
     )
     called = [call.function for line in lines for call in line.message.tool_calls or ()]
     return {
-        # Its types made the body: there is nothing else to hold ours against
-        "problems": [],
+        "problems": [problem for body in talk["ours"] for problem in _problems(body)],
         "text": "".join(line.message.content or "" for line in lines),
         "calls": [["", call.name, json.dumps(dict(call.arguments))] for call in called],
         "stop": lines[-1].done_reason,
         "input": lines[-1].prompt_eval_count,
         "output": lines[-1].eval_count,
     }
+
+
+def _problems(body: dict[str, Any]) -> list[str]:
+    """Its own models leave out what they do not know."""
+    said = [_validated(message) for message in body["messages"]]
+    kept = ChatRequest.model_validate({**body, "messages": said}).model_dump(exclude_none=True)
+    lost = [f"('{name}',): Extra inputs are not permitted" for name in body if name not in kept]
+    pairs = zip(body["messages"], kept["messages"], strict=True)
+    return lost + [f"{ours} became {theirs}" for ours, theirs in pairs if ours != theirs]
+
+
+def _validated(message: dict[str, Any]) -> ollama.Message:
+    # Only its own pictures are taken, which are written as they came
+    pictures = [ollama.Image(value=data) for data in message.get("images", ())]
+    return ollama.Message.model_validate({**message, "images": pictures or None})
 
 
 def _message(message: dict[str, Any]) -> ollama.Message:

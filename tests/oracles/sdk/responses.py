@@ -28,7 +28,7 @@ def ask(talk: dict[str, Any]) -> dict[str, Any]:
     assert "".join(shown) == answer.output_text
     called = [item for item in answer.output if item.type == "function_call"]
     return {
-        "problems": problems(ResponseCreateParamsStreaming, talk["ours"]),
+        "problems": problems(ResponseCreateParamsStreaming, *talk["ours"]),
         "text": answer.output_text,
         "calls": [[call.call_id, call.name, call.arguments] for call in called],
         "stop": answer.status,

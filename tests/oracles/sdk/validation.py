@@ -13,14 +13,16 @@ _MARKS = (Required, NotRequired)
 _MOST_TOLD = 8
 
 
-def problems(known: Any, body: dict[str, Any]) -> list[str]:
+def problems(known: Any, *values: Any) -> list[str]:
     """An empty list where every field is one that the vendor's client could have sent."""
-    try:
-        TypeAdapter(_strict(known)).validate_python(body)
-    except ValidationError as err:
-        told = [f"{error['loc'][-3:]}: {error['msg']}" for error in err.errors(include_url=False)]
-        return told[:_MOST_TOLD]
-    return []
+    told: list[str] = []
+    for value in values:
+        try:
+            TypeAdapter(_strict(known)).validate_python(value)
+        except ValidationError as err:
+            found = [f"{e['loc'][-3:]}: {e['msg']}" for e in err.errors(include_url=False)]
+            told += found[:_MOST_TOLD]
+    return told
 
 
 @cache
