@@ -1,11 +1,13 @@
 import errno
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
 
 from agent.messages import Provenance, ToolResult
+from agent.tools import results
 from agent.tools.base import ToolContext
 from agent.tools.files import RESULTS_FOLDER, FileReadTool, FileWriteTool
 from agent.tools.results import (
@@ -180,6 +182,16 @@ async def test_a_full_disk_costs_the_handle_and_not_the_result(
     told = json.loads(result.text)["cut"]
     assert "could not be kept" in told
     assert os.strerror(errno.ENOSPC) in told
+
+
+async def test_a_storage_that_hangs_costs_the_handle_and_not_the_result(
+    keeper: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "DISK_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(os, "fsync", lambda _: time.sleep(0.3))
+    result = await bounded(keeper, json.dumps({"rows": ROWS}))
+    told = json.loads(result.text)["cut"]
+    assert told == "the rest could not be kept: the storage did not answer in time"
 
 
 async def test_a_failure_that_talks_too_much_is_cut_too(keeper: Results) -> None:

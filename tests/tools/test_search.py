@@ -47,7 +47,8 @@ def test_a_tool_is_found_by_what_it_does_in_six_languages(query: str, expected: 
 
 
 def test_a_tool_is_found_by_the_pins_it_takes() -> None:
-    schema = {"properties": {"pin": {"enum": ["pump", "lamp"], "description": "pump (the well)"}}}
+    pin = {"enum": ["pump", "lamp"], "description": "pump (the well)"}
+    schema = {"properties": {"pin": pin, "whatever": True}}
     takes = ToolSpec("board_flow", "Something else.", schema, Effect.READ)
     assert best("the well", [*SPECS, takes], 1) == [takes]
     assert best("pump", [*SPECS, takes], 1) == [takes]
