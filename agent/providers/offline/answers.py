@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.providers.offline.conversation import Exchange, table_of
-from agent.providers.offline.findings import finding
 from agent.providers.offline.machine import machine_sentences
 from agent.providers.offline.recalled import told
 from agent.providers.offline.recent import FAILURE
@@ -71,6 +70,9 @@ def _told(
         return voice.sentence(told("", text, LIST, voice))
     if "value" in result:
         return _reading(exchange, profile, result, voice)
+    # Only when something of its kind was found out
+    from agent.providers.offline.findings import finding  # noqa: PLC0415 - see above
+
     return (
         finding(order, result, voice, asked)
         or _file_sentences(result, voice)

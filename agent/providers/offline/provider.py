@@ -8,6 +8,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent.embeddings.base import Embedder
 from agent.messages import ToolCall, ToolSpec
@@ -20,7 +21,7 @@ from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
 from agent.providers.offline.recalled import contents_by_key, forgotten, source_asked, told
 from agent.providers.offline.recent import FAILURE
-from agent.providers.offline.remembering import FORGET, LIST, RECALL, SOURCE
+from agent.providers.offline.remembering import FORGET, LIST, RECALL, SOURCE, UNWATCH
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
     MEMORY_RECALL,
@@ -28,14 +29,14 @@ from agent.providers.offline.toolbox import (
     Toolbox,
     toolbox,
 )
-from agent.providers.offline.understanding import Understanding, understand
 from agent.providers.offline.voices import voices_of
-from agent.providers.offline.watching import UNWATCH, no_longer
 from agent.providers.offline.wording import Voice
 
 # What shows the other tools to models that are not shown all of them
 _SEARCH = "tool_search"
 
+if TYPE_CHECKING:
+    from agent.providers.offline.understanding import Understanding
 
 # What was only looked up to find out what is meant, and is not told beside what was done then
 _LOOKED_UP = {
@@ -78,8 +79,11 @@ class OfflineProvider(Provider):
 
     async def _step(
         self, turns: Sequence[Turn], voice: Voice, box: Toolbox, pending: Ask | None
-    ) -> tuple[Understanding, Step]:
+    ) -> tuple["Understanding", Step]:
         """What follows in the last of these turns, after whatever was called in it already."""
+        # The first message needs it, no start
+        from agent.providers.offline.understanding import understand  # noqa: PLC0415 - see above
+
         *past, turn = turns
         said = analyse(turn.text, voice.code)
         understood = await understand(said, box, past, pending, self._likenesses)
@@ -105,6 +109,8 @@ def _after_first(purpose: str, turn: Turn, box: Toolbox, voice: Voice) -> Step:
     """What follows from what was looked up for a purpose."""
     (recalled,) = turn.exchanges
     if purpose == UNWATCH:
+        from agent.providers.offline.watching import no_longer  # noqa: PLC0415 - it is rare
+
         return no_longer(analyse(turn.text, voice.code), recalled.result, box)
     if recalled.order.tool != MEMORY_RECALL:
         return Tell()
@@ -119,7 +125,7 @@ def _after_first(purpose: str, turn: Turn, box: Toolbox, voice: Voice) -> Step:
 
 
 def _response(
-    step: Step, turn: Turn, understood: Understanding, box: Toolbox, voice: Voice
+    step: Step, turn: Turn, understood: "Understanding", box: Toolbox, voice: Voice
 ) -> ChatResponse:
     # Beside what a step says it heeds, earlier turns are only looked at for a question that is
     # still open, and for that only at what the person said
@@ -137,7 +143,7 @@ def _response(
 
 
 def _results(
-    exchanges: Sequence[Exchange], understood: Understanding, box: Toolbox, voice: Voice
+    exchanges: Sequence[Exchange], understood: "Understanding", box: Toolbox, voice: Voice
 ) -> str:
     done = exchanges[-1].order.tool
     looked_up = next((before for tool, before in _LOOKED_UP.items() if done.endswith(tool)), "")

@@ -20,6 +20,7 @@ RECALL = "recall"
 FORGET = "forget"
 LIST = "list"
 SOURCE = "source"
+UNWATCH = "unwatch"
 
 # More would not be looked at, and a question is shorter
 _MAX_QUERY_CHARS = 300

@@ -28,12 +28,12 @@ from agent.providers.offline.plan import (
     step_of,
 )
 from agent.providers.offline.readings import MARGIN, Reading, readings
+from agent.providers.offline.remembering import UNWATCH
 from agent.providers.offline.senses import closeness
 from agent.providers.offline.slots import best_choices
 from agent.providers.offline.toolbox import Choice, Profile, Toolbox, name_of
 from agent.providers.offline.wording import Voice
 
-UNWATCH = "unwatch"
 _ADD, _LIST, _REMOVE = "watch_add", "watch_list", "watch_remove"
 _NAME = re.compile(r"[^a-z0-9_]+")
 _MAX_NAME_CHARS = 32
