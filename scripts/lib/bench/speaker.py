@@ -4,7 +4,7 @@ The agent is the whole one in a folder of its own, with its journal and memory; 
 embedding model, which are slow in their own ways.
 """
 
-# ruff: noqa: SLF001  # the agent as it starts has one maker, which is nobody else's
+# ruff: noqa: SLF001  # who puts the agent to work has nobody else to do it for
 
 import asyncio
 import contextlib
@@ -63,7 +63,7 @@ class Taken:
 async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> list[Taken]:
     """Turns of each kind with everything in a folder below `folder`; None is the usual place."""
     with _service() as url, tempfile.TemporaryDirectory(prefix="barnacle-", dir=folder) as made:
-        agent = app._assemble(_settings(url), Paths(None, Path(made)), {}, sys.stderr)
+        agent = app.assemble(_settings(url), Paths(None, Path(made)), {}, sys.stderr)
         channel = FakeChannel()
         async with (
             app._at_work(agent, [channel]) as (dispatcher, _, tasks),
