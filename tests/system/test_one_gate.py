@@ -1,0 +1,161 @@
+"""Every tool of a whole agent meets the gate, and the gate keeps its word about each effect."""
+
+import ast
+import asyncio
+import io
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import agent
+from agent.app import assemble
+from agent.channels.base import Answer, Question
+from agent.dispatch.gate import Gate
+from agent.dispatch.turn import TurnRunner, TurnSeams
+from agent.link.manifest_cache import ManifestCache
+from agent.link.settings import BoardSettings
+from agent.messages import ChatMessage, Effect, Provenance, ToolResult, ToolSpec
+from agent.security.approvals import StandingApprovals
+from agent.security.estop import EmergencyStop
+from agent.security.policy import Autonomy, Policy
+from agent.settings import Paths, Settings
+from agent.tools.base import NoArguments, Tool, ToolContext
+from agent.tools.registry import Registry
+from tests.fakes.board import MANIFEST_JSON
+from tests.fakes.clock import SteppedClock
+from tests.fakes.provider import ScriptedProvider, calls
+
+# At least these: a list that lost one of them would prove less
+ACTING = {"board_gpio_write", "file_write", "memory_store", "memory_forget", "watch_add"}
+ON_OWNERS_WORD = {Effect.WRITE, Effect.ACTUATE}
+OWNER, WEB = Provenance.OWNER, Provenance.WEB
+
+
+class Standing(Tool[NoArguments]):
+    """In the place of a tool: it does nothing but count."""
+
+    arguments_type = NoArguments
+
+    def __init__(self, spec: ToolSpec) -> None:
+        self.name, self.description, self.effect = spec.name, spec.description, spec.effect
+        self.uses = 0
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        self.uses += 1
+        return ToolResult(success=True, text="{}")
+
+
+class Trial:
+    """One call of one tool, and what became of it."""
+
+    def __init__(self, folder: Path, spec: ToolSpec) -> None:
+        self.folder, self.spec = folder, spec
+        self.asked: list[Question] = []
+
+    def runs(self, autonomy: Autonomy, trust: Provenance, answer: Answer = Answer.NO) -> bool:
+        async def ask(question: Question) -> Answer:
+            self.asked.append(question)
+            return answer
+
+        async def nothing(*_: object) -> None:
+            return None
+
+        self.asked.clear()
+        tool = Standing(self.spec)
+        approvals = StandingApprovals(self.folder / "standing.json", SteppedClock())
+        gate = Gate(Policy(autonomy), approvals, EmergencyStop(self.folder))
+        provider = ScriptedProvider(calls((self.spec.name, "{}")), "done")
+        runner = TurnRunner(provider, Registry([tool]), gate, 3)
+        context = ToolContext("c", "owner", trust)
+        seams = TurnSeams(ask, nothing, nothing)
+        asyncio.run(runner.run((ChatMessage.user("go"),), context, trust, seams))
+        return tool.uses == 1
+
+
+@pytest.fixture(scope="module")
+def specs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ToolSpec, ...]]:
+    """Every tool of an agent that has seen a board."""
+    paths = Paths(None, tmp_path_factory.mktemp("state"))
+    ManifestCache(paths.board_folder(BoardSettings())).put(MANIFEST_JSON)
+    root, log = logging.getLogger(), io.StringIO()
+    handlers, level = root.handlers[:], root.level
+    whole = assemble(Settings(), paths, {}, log)
+    try:
+        yield whole.registry.specs()
+    finally:
+        asyncio.run(whole.aclose())
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+@pytest.fixture
+def trials(specs: tuple[ToolSpec, ...], tmp_path: Path) -> list[Trial]:
+    return [Trial(tmp_path, spec) for spec in specs if spec.effect is not Effect.READ]
+
+
+def test_the_list_is_whole(specs: tuple[ToolSpec, ...]) -> None:
+    acting = {spec.name for spec in specs if spec.effect is not Effect.READ}
+    assert acting >= ACTING
+
+
+@pytest.mark.parametrize("trust", [OWNER, WEB])
+def test_readonly_refuses_every_effect_unasked(trials: list[Trial], trust: Provenance) -> None:
+    for trial in trials:
+        assert not trial.runs(Autonomy.READONLY, trust, Answer.YES), trial.spec.name
+        assert trial.asked == []
+
+
+def test_supervised_obeys_the_owner_in_what_is_harmless_and_asks_for_the_rest(
+    trials: list[Trial],
+) -> None:
+    for trial in trials:
+        is_harmless = trial.spec.effect in ON_OWNERS_WORD
+        assert trial.runs(Autonomy.SUPERVISED, OWNER) == is_harmless, trial.spec.name
+        assert bool(trial.asked) != is_harmless
+        assert trial.runs(Autonomy.SUPERVISED, OWNER, Answer.YES), trial.spec.name
+
+
+@pytest.mark.parametrize("autonomy", [Autonomy.SUPERVISED, Autonomy.FULL])
+def test_what_somebody_else_wrote_does_nothing_without_the_owner(
+    trials: list[Trial], autonomy: Autonomy
+) -> None:
+    for trial in trials:
+        assert not trial.runs(autonomy, WEB), trial.spec.name
+        assert len(trial.asked) == 1
+        assert "web origin" in trial.asked[0].reason
+
+
+def test_a_tool_is_executed_in_one_place_only() -> None:
+    root = Path(agent.__file__).parent
+    # A tool's is awaited; of the databases only the one of a server is
+    found = [
+        str(path.relative_to(root))
+        for path in root.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Await) and _is_execute(node.value)
+    ]
+    places = [place for place in found if not place.startswith("memory/postgres/")]
+    assert places == ["dispatch/turn.py"]
+
+
+def test_that_place_is_reached_through_the_gate_only() -> None:
+    tree = ast.parse((Path(agent.__file__).parent / "dispatch" / "turn.py").read_text())
+    callers = {
+        function.name: ast.unparse(function)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.AsyncFunctionDef) and "_execute(tool" in ast.unparse(function)
+    }
+    body = callers.pop("_use_tool")
+    assert body.index("self._gate.admit(") < body.index("is not Verdict.ALLOW")
+    assert body.index("is not Verdict.ALLOW") < body.index("_execute(tool")
+    assert callers.keys() <= {"_execute"}
+
+
+def _is_execute(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "execute"
+    )
