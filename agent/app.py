@@ -185,7 +185,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         Registry(
             remembering.tools(),
             # Of two tools with one name the later stays: no board can take the place of another
-            [*_board_tools(boards, lights), _tools(paths, clock, watchers)],
+            [*_board_tools(boards, lights), _tools(settings, paths, clock, http, watchers)],
         ),
         last_error,
         EmergencyStop(paths.state_dir),
@@ -216,14 +216,16 @@ def _embedder(
     return with_cache(embedder, settings.embeddings, paths.embeddings_db, SystemClock())
 
 
-def _tools(paths: Paths, clock: Clock, watchers: Sequence[Watcher]) -> ToolSource:
+def _tools(
+    settings: Settings, paths: Paths, clock: Clock, http: HttpClient, watchers: Sequence[Watcher]
+) -> ToolSource:
     paths.workspace.mkdir(parents=True, exist_ok=True)
 
     @cache
     def tools() -> tuple[AnyTool, ...]:
         from agent.toolset import Surroundings, every_tool  # noqa: PLC0415 - no start needs them
 
-        return every_tool(Surroundings(paths, clock, watchers))
+        return every_tool(Surroundings(settings.web, paths, clock, http, watchers))
 
     return tools
 

@@ -41,12 +41,18 @@ _RELEASED_S = 1_780_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """What is sent: `content` is the whole body."""
+    """What is sent: `content` is the whole body.
+
+    Args:
+        address: where to connect to, whatever the URL's host leads to by now; the host is still
+            what the certificate must be for. Such a request passes no proxy.
+    """
 
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes = b""
+    address: str = ""
 
 
 class HttpAnswer:
@@ -85,7 +91,9 @@ class HttpClient:
 
     def __init__(self, transport: "httpx.AsyncBaseTransport | None" = None) -> None:
         self._transport = transport
-        self._client: httpx.AsyncClient | None = None
+        # By whether they connect to addresses that were checked before
+        self._clients: dict[bool, httpx.AsyncClient] = {}
+        self._context: ssl.SSLContext | None = None
         self._making = asyncio.Lock()
 
     async def get(self) -> "httpx.AsyncClient":
@@ -94,11 +102,20 @@ class HttpClient:
         Raises:
             ConfigRefused: the proxy named by the environment cannot be used.
         """
+        return await self._made(is_pinned=False)
+
+    async def _made(self, *, is_pinned: bool) -> "httpx.AsyncClient":
         async with self._making:
-            if self._client is None:
+            if is_pinned not in self._clients:
                 # Importing httpx and reading certificates takes longer than a lease renewal may
-                self._client = await asyncio.to_thread(_make_client, self._transport)
-            return self._client
+                self._clients[is_pinned] = await asyncio.to_thread(self._make, is_pinned=is_pinned)
+            return self._clients[is_pinned]
+
+    def _make(self, *, is_pinned: bool) -> "httpx.AsyncClient":
+        # A transport that was handed in has its own
+        if self._context is None and self._transport is None:
+            self._context = _make_tls_context()
+        return _make_client(self._transport, self._context, is_pinned=is_pinned)
 
     @contextlib.asynccontextmanager
     async def exchange(
@@ -109,7 +126,7 @@ class HttpClient:
         Raises:
             NetworkError: there is no answer.
         """
-        client = await self.get()
+        client = await self._made(is_pinned=bool(request.address))
         host = _host_of(request.url)
         response = await _send(client, request, host, first_byte_timeout_s)
         try:
@@ -121,23 +138,30 @@ class HttpClient:
 
     async def aclose(self) -> None:
         async with self._making:
-            if self._client is not None:
-                await self._client.aclose()
-                self._client = None
+            while self._clients:
+                _, client = self._clients.popitem()
+                await client.aclose()
 
 
-def _make_client(transport: "httpx.AsyncBaseTransport | None") -> "httpx.AsyncClient":
+def _make_client(
+    transport: "httpx.AsyncBaseTransport | None", context: ssl.SSLContext | None, *, is_pinned: bool
+) -> "httpx.AsyncClient":
     import httpx  # noqa: PLC0415 - 50 ms and 4 MB that a start without network does not need
 
     try:
         return httpx.AsyncClient(
-            # A transport that was handed in has its own
-            verify=_make_tls_context() if transport is None else True,
+            verify=context or True,
             timeout=httpx.Timeout(CONNECT_TIMEOUT_S),
-            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S),
+            limits=httpx.Limits(
+                max_connections=MAX_CONNECTIONS,
+                # Two hosts may share an address, but not the certificate of one connection
+                max_keepalive_connections=0 if is_pinned else None,
+                keepalive_expiry=KEEP_ALIVE_S,
+            ),
             headers={"user-agent": f"barnacle/{__version__}", "accept-encoding": "identity"},
             follow_redirects=False,
-            trust_env=True,
+            # A proxy would look the name up again, and somewhere else
+            trust_env=not is_pinned,
             # A proxy for the Internet is not for what runs on this machine
             mounts={f"all://{name}": None for name in _LOOPBACK},
             transport=transport,
@@ -182,13 +206,20 @@ async def _send(
     with _told(host, f"did not answer within {first_byte_timeout_s:.0f} s"):
         # Headers that drip byte by byte pass every other limit
         async with asyncio.timeout(first_byte_timeout_s + 2 * CONNECT_TIMEOUT_S):
+            url = httpx.URL(request.url)
+            headers, extensions = dict(request.headers), {}
+            if request.address:
+                headers["host"] = url.netloc.decode("ascii")
+                extensions["sni_hostname"] = url.host
+                url = url.copy_with(host=request.address)
             return await client.send(
                 client.build_request(
                     request.method,
-                    request.url,
-                    headers=dict(request.headers),
+                    url,
+                    headers=headers,
                     content=request.content,
                     timeout=timeout,
+                    extensions=extensions,
                 ),
                 stream=True,
             )

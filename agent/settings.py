@@ -20,6 +20,7 @@ from agent.memory.settings import MemorySettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
+from agent.tools.settings import WebSettings
 
 Environ = Mapping[str, str]
 
@@ -38,6 +39,7 @@ class Settings(Section, frozen=True, kw_only=True):
     board: BoardSettings = BoardSettings()
     # Further boards by their names; with more than one each names its port
     boards: dict[str, BoardSettings] = msgspec.field(default_factory=dict)
+    web: WebSettings = WebSettings()
     terminal: TerminalSettings = TerminalSettings()
     log: LogSettings = LogSettings()
 

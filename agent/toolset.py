@@ -8,24 +8,32 @@ from dataclasses import dataclass
 
 from agent.clock import Clock
 from agent.dispatch.watcher import Watcher
+from agent.http import HttpClient
 from agent.memory.pdf import pages_of
+from agent.security.net import WebRules
 from agent.settings import Paths
 from agent.tools.base import AnyTool
 from agent.tools.content_search import ContentSearchTool
 from agent.tools.file_edit import FileEditTool
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.glob_search import GlobSearchTool
+from agent.tools.http_request import HttpRequestTool
+from agent.tools.settings import WebSettings
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
+from agent.tools.web import Web
+from agent.tools.web_fetch import WebFetchTool
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """What tools are made of."""
 
+    web: WebSettings
     paths: Paths
     clock: Clock
+    http: HttpClient
     watchers: Sequence[Watcher]
 
 
@@ -41,9 +49,15 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
         *_watch_tools(around.watchers),
+        *_web_tools(around),
     )
 
 
 def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
     kinds = (WatchAddTool, WatchListTool, WatchRemoveTool)
     return [kind(watcher) for watcher in watchers for kind in kinds]
+
+
+def _web_tools(around: Surroundings) -> list[AnyTool]:
+    web = Web(around.http, WebRules(around.web.allow, around.web.local))
+    return [HttpRequestTool(web), WebFetchTool(web)]

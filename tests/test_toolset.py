@@ -3,11 +3,13 @@ from pathlib import Path
 
 import pytest
 
+from agent.http import HttpClient
 from agent.messages import Effect
 from agent.providers.offline.toolbox import toolbox
 from agent.security.paths import HERE
 from agent.settings import Paths
 from agent.tools.base import AnyTool
+from agent.tools.settings import WebSettings
 from agent.toolset import Surroundings, every_tool
 from tests.fakes.clock import SteppedClock
 from tests.fakes.workspace import used
@@ -19,11 +21,13 @@ EFFECTS = {
     "file_read": Effect.READ,
     "file_write": Effect.WRITE,
     "glob_search": Effect.READ,
+    "http_request": Effect.NETWORK,
     "system_info": Effect.READ,
     "time_now": Effect.READ,
+    "web_fetch": Effect.NETWORK,
 }
 # Whose arguments cannot be filled from the words of an order
-FOR_MODELS = {"content_search", "file_edit", "glob_search"}
+FOR_MODELS = {"content_search", "file_edit", "glob_search", "http_request", "web_fetch"}
 
 
 @pytest.fixture
@@ -31,7 +35,8 @@ def tools(tmp_path: Path) -> dict[str, AnyTool]:
     paths = Paths(None, tmp_path)
     paths.workspace.mkdir()
     (paths.workspace / "a.txt").write_text("pump")
-    return {tool.name: tool for tool in every_tool(Surroundings(paths, SteppedClock(), ()))}
+    around = Surroundings(WebSettings(), paths, SteppedClock(), HttpClient(), ())
+    return {tool.name: tool for tool in every_tool(around)}
 
 
 def test_every_tool_says_what_it_can_do(tools: dict[str, AnyTool]) -> None:

@@ -1,0 +1,198 @@
+"""Where a request from outside may lead: which addresses of the web are addresses of the web.
+
+A URL is taken apart strictly, an address is public or it is refused. What a name means is looked
+up once, and the address that was checked is the one to connect to. Nothing here sends anything.
+"""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from agent.errors import AddressRefused
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# What servers and proxies take
+MAX_URL_CHARS = 2048
+MAX_HOST_CHARS = 253
+_OLDER = 4
+_PORTS = {"http": 80, "https": 443}
+# Below it live mail, printers and name servers, which may be talked to by accident
+_FIRST_FREE_PORT = 1024
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
+# The last part of a name that browsers take for a number: then all of it has to be an address
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_PRINTABLE = re.compile(r"[!-~]+")
+# Names that mean this machine or this network, wherever they are looked up
+_NAMES_AT_HOME = (
+    *("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp"),
+    *("private", "home.arpa", "test", "invalid", "example", "onion", "arpa"),
+)
+# The global unicast space; what is not in it is special, or not given out yet
+_UNICAST_6 = ipaddress.IPv6Network("2000::/3")
+# Parts of it that lead elsewhere: protocol assignments with Teredo, documentation, 6to4, segments
+_SPECIAL_6 = tuple(
+    map(ipaddress.IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"))
+)
+# IPv4 behind a translator; IPv4 written as IPv6
+_HOLDING_4 = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::ffff:0:0/96")))
+# Protocol assignments, 6to4 relays, and a cloud's own control address among public ones
+_SPECIAL_4 = tuple(
+    map(ipaddress.IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a URL leads. `host` is a name in small letters, or an address without brackets."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+
+    @property
+    def is_address(self) -> bool:
+        """The URL names an address, no name that has one."""
+        return _as_address(self.host) is not None
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port: what a credential is for."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def authority(self) -> str:
+        """As the `Host` header has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class WebRules:
+    """What the owner says of hosts.
+
+    Args:
+        allow: names, the only ones that may be reached; `*.example.org` is everything beneath it.
+            None means any that is public.
+        local: machines at home that may be reached, each with its port: `192.168.1.20:8080`.
+    """
+
+    allow: Sequence[str] = ()
+    local: Sequence[str] = ()
+
+    def lists(self, place: Place) -> bool:
+        """The owner named this host, or none."""
+        if not self.allow:
+            return True
+        beneath = place.host.partition(".")[2].split(".")
+        wild = {f"*.{'.'.join(beneath[at:])}" for at in range(len(beneath))}
+        return place.host in self.allow or not wild.isdisjoint(self.allow)
+
+    def is_at_home(self, place: Place) -> bool:
+        host = f"[{place.host}]" if ":" in place.host else place.host
+        return f"{host}:{place.port}" in self.local
+
+    def place_of(self, url: str) -> Place:
+        """Where a URL leads.
+
+        Raises:
+            AddressRefused: nowhere, or where nothing of ours may go.
+        """
+        place = _taken_apart(url)
+        if self.is_at_home(place):
+            return place
+        if not self.lists(place):
+            raise AddressRefused(f"{place.host} is not among the hosts in [web] allow")
+        if place.port < _FIRST_FREE_PORT and place.port not in _PORTS.values():
+            raise AddressRefused(f"port {place.port} is not one of the web")
+        address = _as_address(place.host)
+        if address is not None:
+            self._refuse_unless_public(place, address)
+        elif "." not in place.host or place.host.endswith(_dotted(_NAMES_AT_HOME)):
+            raise AddressRefused(f"{place.host} is a name of this machine or network")
+        return place
+
+    def checked(self, place: Place, found: Sequence[str]) -> Address:
+        """The address to connect to, of those that a name was found to have.
+
+        Raises:
+            AddressRefused: one of them is not public: then none of them is used.
+        """
+        addresses = [_plain_address(text) for text in found]
+        if not addresses:
+            raise AddressRefused(f"{place.host} has no address")
+        if not self.is_at_home(place):
+            for address in addresses:
+                self._refuse_unless_public(place, address)
+        # Where both are given, some networks only pretend to have the newer kind
+        return next((one for one in addresses if one.version == _OLDER), addresses[0])
+
+    def _refuse_unless_public(self, place: Place, address: Address) -> None:
+        if not is_public(address):
+            raise AddressRefused(
+                f"{place.host} leads to an address of this machine or network; the owner can name "
+                f'it in [web] local: "{place.host}:{place.port}"'
+            )
+
+
+def is_public(address: Address) -> bool:
+    """An address that belongs to one machine somewhere in the Internet."""
+    if isinstance(address, ipaddress.IPv6Address):
+        if any(address in network for network in _HOLDING_4):
+            return is_public(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+        is_special = any(address in network for network in _SPECIAL_6)
+        return address in _UNICAST_6 and not is_special and address.is_global
+    is_special = any(address in network for network in _SPECIAL_4)
+    return address.is_global and not (address.is_multicast or address.is_reserved or is_special)
+
+
+def _taken_apart(url: str) -> Place:
+    if len(url) > MAX_URL_CHARS:
+        raise AddressRefused(f"the URL is longer than {MAX_URL_CHARS} characters")
+    # Readers of URLs disagree about everything else: what one skips another follows
+    if not _PRINTABLE.fullmatch(url) or "\\" in url:
+        raise AddressRefused("the URL holds a space, a backslash or characters beyond plain ones")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as err:
+        raise AddressRefused("the URL cannot be taken apart") from err
+    if parts.scheme not in _PORTS or not url.lower().startswith(f"{parts.scheme}://"):
+        raise AddressRefused("only http:// and https:// are taken")
+    if "@" in parts.netloc or port == 0:
+        raise AddressRefused("the URL names a user or a port that cannot be")
+    host = _host_of(parts.netloc)
+    return Place(url.partition("#")[0], parts.scheme, host, port or _PORTS[parts.scheme])
+
+
+def _host_of(netloc: str) -> str:
+    if netloc.startswith("["):
+        return str(_plain_address(netloc[1:].partition("]")[0]))
+    host = netloc.partition(":")[0].lower()
+    if len(host) > MAX_HOST_CHARS or not all(map(_LABEL.fullmatch, host.split("."))):
+        raise AddressRefused("the URL names no host, or one that cannot be")
+    if _NUMBER.fullmatch(host.rpartition(".")[2]):
+        return str(_plain_address(host))
+    return host
+
+
+def _as_address(host: str) -> Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def _plain_address(text: str) -> Address:
+    """An address in its one plain form: no zone, no octal, nothing left out."""
+    address = _as_address(text)
+    if address is None or "%" in text:
+        raise AddressRefused("the URL names an address in a form that is not taken")
+    return address
+
+
+def _dotted(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f".{name}" for name in names)

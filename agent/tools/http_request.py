@@ -1,0 +1,102 @@
+"""Any request to a service of the web, such as a weather station's; the answer as it is.
+
+What it sends stays out of every log. What comes back is trusted as little as any page.
+"""
+
+import re
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BadArguments, BarnacleError
+from agent.messages import Effect, Provenance, ToolResult
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, seen
+from agent.tools.web_fetch import Url, is_text, refuse_unreachable
+
+MAX_SENT_BYTES = 64 * 1024
+MAX_HEADERS = 20
+MAX_HEADER_CHARS = 4096
+# Some six thousand tokens
+MAX_SHOWN_CHARS = 20_000
+_NAME = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_VALUE = re.compile(r"[ -~]*")
+# They say where the request goes and where it ends: that is not the model's to say
+_OURS = frozenset(
+    {
+        *("host", "content-length", "transfer-encoding", "connection", "keep-alive", "te"),
+        *("upgrade", "trailer", "expect", "accept-encoding", "proxy-authorization", "via"),
+        *("proxy-connection", "forwarded", "x-forwarded-for", "x-forwarded-host", "http2-settings"),
+    }
+)
+
+
+class RequestArguments(Arguments, frozen=True):
+    """What is sent where."""
+
+    url: Url
+    method: Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] = "GET"
+    headers: Annotated[dict[str, str], Meta(max_length=MAX_HEADERS)] = msgspec.field(
+        default_factory=dict
+    )
+    body: Annotated[str, Meta(max_length=MAX_SENT_BYTES)] = ""
+
+
+class HttpRequestTool(Tool[RequestArguments]):
+    """Sends a request."""
+
+    name = "http_request"
+    description = "Send a request to a web service and get its answer as it is."
+    effect = Effect.NETWORK
+    arguments_type = RequestArguments
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+
+    def parse(self, arguments_json: str) -> RequestArguments:
+        """Nobody is asked about what is refused anyway."""
+        arguments = super().parse(arguments_json)
+        refuse_unreachable(self._web, arguments.url)
+        for name, value in arguments.headers.items():
+            if complaint := _complaint(name.lower(), value):
+                raise BadArguments(f"headers: {complaint}")
+        if len(arguments.body.encode(errors="replace")) > MAX_SENT_BYTES:
+            raise BadArguments(f"the body is longer than {MAX_SENT_BYTES} bytes")
+        return arguments
+
+    async def execute(self, arguments: RequestArguments, context: ToolContext) -> ToolResult:
+        headers = {name.lower(): value for name, value in arguments.headers.items()}
+        content = arguments.body.encode(errors="replace")
+        try:
+            answer = await self._web.fetch(
+                WebRequest(arguments.method, arguments.url, headers, content)
+            )
+        except BarnacleError as err:
+            return ToolResult(success=False, text=str(err))
+        told: dict[str, object] = {"status": answer.status, "url": answer.url}
+        if answer.location:
+            told["location"] = seen(answer.location)[:1000]
+        if is_text(answer) and b"\0" not in answer.body:
+            text = answer.text
+            told["body"] = text[:MAX_SHOWN_CHARS]
+            told["more"] = len(text) > MAX_SHOWN_CHARS or answer.is_cut
+        else:
+            size = f"more than {MAX_BODY_BYTES}" if answer.is_cut else str(len(answer.body))
+            told["left_out"] = f"{size} bytes of {seen(answer.media_type)[:60]}, which is no text"
+        return ToolResult(
+            success=True,
+            text=msgspec.json.encode(told).decode(),
+            provenance=Provenance.WEB,
+            source=answer.url,
+        )
+
+
+def _complaint(name: str, value: str) -> str:
+    if not _NAME.fullmatch(name):
+        return "a name has characters that no header has"
+    if name in _OURS:
+        return f"{name} is not yours to set"
+    if not _VALUE.fullmatch(value) or len(value) > MAX_HEADER_CHARS:
+        return f"the value of {name} is no line of plain characters"
+    return ""

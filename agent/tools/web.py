@@ -1,0 +1,181 @@
+"""Requests to the web: to addresses that were checked, under limits, redirects followed by hand.
+
+A name is looked up once; what was checked is what is connected to. Of a request only its method
+and host are logged, never its path, headers or body.
+"""
+
+import asyncio
+import logging
+import re
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urljoin
+
+from agent.errors import AddressRefused, NetworkError
+from agent.http import HttpAnswer, HttpClient, HttpRequest
+from agent.security.net import Address, Place, WebRules
+
+_log = logging.getLogger(__name__)
+
+# A page, its redirects and all: longer than that nobody waits for in a chat
+TOTAL_TIMEOUT_S = 30.0
+FIRST_BYTE_TIMEOUT_S = 15.0
+# The resolver's own retries are over by then
+LOOKUP_TIMEOUT_S = 5.0
+MAX_BODY_BYTES = 2 * 1024 * 1024
+# As browsers and tools have it between 5 and 20; more is a loop or a chase
+MAX_REDIRECTS = 5
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# Others would send what was meant for one place to another
+_REPEATABLE = frozenset({"GET", "HEAD"})
+# All that goes along when a redirect leads to another host
+_UNPERSONAL = frozenset({"accept", "accept-language"})
+# Control characters but tab and line feed, what has no width, what turns text around, tags
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
+_CHARSET = re.compile(r"charset=\"?([\w.:-]{1,40})", re.IGNORECASE)
+
+# All addresses of a name, as text
+Lookup = Callable[[str, int], Awaitable[list[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class WebRequest:
+    """What is asked of the web."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class WebAnswer:
+    """What the last of the asked hosts said; `is_cut` says that the body was longer."""
+
+    status: int
+    url: str
+    content_type: str
+    location: str
+    body: bytes
+    is_cut: bool
+
+    @property
+    def media_type(self) -> str:
+        return self.content_type.partition(";")[0].strip().lower()
+
+    @property
+    def text(self) -> str:
+        """The body as text, without what cannot be seen."""
+        named = _CHARSET.search(self.content_type)
+        try:
+            text = self.body.decode(named[1] if named else "utf-8", errors="replace")
+        except LookupError:
+            text = self.body.decode(errors="replace")
+        return seen(text)
+
+
+class Web:
+    """The web, as far as it may be reached."""
+
+    def __init__(self, http: HttpClient, rules: WebRules, lookup: Lookup | None = None) -> None:
+        self._http = http
+        self._rules = rules
+        self._lookup = lookup or look_up
+
+    def place_of(self, url: str) -> Place:
+        """Where a URL leads.
+
+        Raises:
+            AddressRefused: nothing of ours may go there.
+        """
+        return self._rules.place_of(url)
+
+    async def fetch(self, request: WebRequest) -> WebAnswer:
+        """The answer of whoever the redirects lead to.
+
+        Raises:
+            AddressRefused: somewhere on the way nothing of ours may go.
+            NetworkError: there is no answer.
+        """
+        place = self.place_of(request.url)
+        try:
+            async with asyncio.timeout(TOTAL_TIMEOUT_S):
+                for _ in range(MAX_REDIRECTS + 1):
+                    answer = await self._fetch_once(place, request)
+                    if not _is_redirect(request.method, answer):
+                        return answer
+                    place, request = self._followed(place, request, answer.location)
+        except TimeoutError as err:
+            raise NetworkError(f"{place.host} took longer than {TOTAL_TIMEOUT_S:.0f} s") from err
+        raise NetworkError(f"{place.host} redirects more than {MAX_REDIRECTS} times")
+
+    def _followed(
+        self, place: Place, request: WebRequest, location: str
+    ) -> tuple[Place, WebRequest]:
+        try:
+            following = self.place_of(urljoin(place.url, location))
+        except ValueError as err:
+            raise AddressRefused(f"{place.host} redirects to what is no URL") from err
+        if place.scheme == "https" and following.scheme == "http":
+            raise AddressRefused(f"{place.host} redirects to a connection that is not protected")
+        if following.origin == place.origin:
+            return following, request
+        kept = {name: text for name, text in request.headers.items() if name in _UNPERSONAL}
+        return following, replace(request, headers=kept)
+
+    async def _fetch_once(self, place: Place, request: WebRequest) -> WebAnswer:
+        address = await self._address_of(place)
+        sent = HttpRequest(
+            request.method, place.url, request.headers, request.content, str(address)
+        )
+        async with self._http.exchange(sent, FIRST_BYTE_TIMEOUT_S) as answer:
+            _log.info("%s %s: %d", request.method, place.host, answer.status)
+            told = (answer.header("content-type"), answer.header("location"))
+            head = WebAnswer(answer.status, place.url, *told, b"", is_cut=False)
+            if _is_redirect(request.method, head):
+                return head
+            body, is_cut = await _body_of(answer)
+            return replace(head, body=body, is_cut=is_cut)
+
+    async def _address_of(self, place: Place) -> Address:
+        if place.is_address:
+            return self._rules.checked(place, [place.host])
+        return self._rules.checked(place, await self._lookup(place.host, place.port))
+
+
+async def look_up(host: str, port: int) -> list[str]:
+    """What the system's resolver says.
+
+    Raises:
+        NetworkError: it knows no such name, or does not answer.
+    """
+    loop = asyncio.get_running_loop()
+    try:
+        async with asyncio.timeout(LOOKUP_TIMEOUT_S):
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as err:
+        said = "is there a network, and is the name right?"
+        raise NetworkError(f"{host} was not found: {said}") from err
+    return [str(info[4][0]) for info in found]
+
+
+def seen(text: str) -> str:
+    """What a person would see of it: nothing hidden between the letters."""
+    return _UNSEEN.sub("", text.replace("\r\n", "\n"))
+
+
+def _is_redirect(method: str, answer: WebAnswer) -> bool:
+    return answer.status in _REDIRECTS and method in _REPEATABLE and bool(answer.location)
+
+
+async def _body_of(answer: HttpAnswer) -> tuple[bytes, bool]:
+    body = bytearray()
+    while piece := await answer.read():
+        body += piece
+        if len(body) > MAX_BODY_BYTES:
+            return bytes(body[:MAX_BODY_BYTES]), True
+    return bytes(body), False

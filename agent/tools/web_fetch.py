@@ -1,0 +1,97 @@
+"""Reading a page of the web: its text, in parts that a model can take. Nothing of it is trusted."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import AddressRefused, BadArguments, BarnacleError, NetworkError
+from agent.messages import Effect, Provenance, ToolResult
+from agent.security.net import MAX_URL_CHARS
+from agent.tools import readable_program
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.confined import output_of
+from agent.tools.web import Web, WebAnswer, WebRequest, seen
+
+# Some three thousand tokens at a time
+PART_CHARS = 10_000
+# Python's own start on the smallest Pi, and the largest page that is taken
+READ_TIMEOUT_S = 20.0
+_ACCEPT = "text/html,application/xhtml+xml,text/plain;q=0.9,application/json;q=0.8,*/*;q=0.1"
+_PAGES = frozenset({"text/html", "application/xhtml+xml"})
+_TEXTS = ("application/json", "application/xml", "application/javascript", "application/x-ndjson")
+_SUCCESS = range(200, 300)
+
+Url = Annotated[
+    str, Meta(min_length=1, max_length=MAX_URL_CHARS, description="http:// or https://")
+]
+
+
+class FetchArguments(Arguments, frozen=True):
+    """Which page, and which part of its text."""
+
+    url: Url
+    part: Annotated[int, Meta(ge=1, le=100)] = 1
+
+
+class WebFetchTool(Tool[FetchArguments]):
+    """Reads a page."""
+
+    name = "web_fetch"
+    description = "Read a page of the web as text; a long one in parts."
+    effect = Effect.NETWORK
+    arguments_type = FetchArguments
+    reads_on = True
+
+    def __init__(self, web: Web) -> None:
+        self._web = web
+
+    def parse(self, arguments_json: str) -> FetchArguments:
+        """Nobody is asked about an address that is refused anyway."""
+        arguments = super().parse(arguments_json)
+        refuse_unreachable(self._web, arguments.url)
+        return arguments
+
+    async def execute(self, arguments: FetchArguments, context: ToolContext) -> ToolResult:
+        try:
+            answer = await self._web.fetch(WebRequest("GET", arguments.url, {"accept": _ACCEPT}))
+            if answer.status not in _SUCCESS:
+                raise NetworkError(f"the page answered with status {answer.status}")
+            title, text = await _read(answer)
+        except BarnacleError as err:
+            return ToolResult(success=False, text=str(err))
+        begin = (arguments.part - 1) * PART_CHARS
+        part = text[begin : begin + PART_CHARS]
+        more = len(text) > begin + PART_CHARS or answer.is_cut
+        told = {"url": answer.url, "title": title, "text": part, "more": more}
+        return ToolResult(
+            success=True,
+            text=msgspec.json.encode(told).decode(),
+            provenance=Provenance.WEB,
+            source=answer.url,
+        )
+
+
+def refuse_unreachable(web: Web, url: str) -> None:
+    """Raises BadArguments where nothing of ours may go."""
+    try:
+        web.place_of(url)
+    except AddressRefused as err:
+        raise BadArguments(str(err)) from err
+
+
+def is_text(answer: WebAnswer) -> bool:
+    """Something to be read; an answer that does not say what it is counts as text."""
+    kind = answer.media_type
+    return kind.startswith("text/") or kind in {"", *_TEXTS} or kind.endswith(("+json", "+xml"))
+
+
+async def _read(answer: WebAnswer) -> tuple[str, str]:
+    if answer.media_type in _PAGES:
+        program = readable_program.__file__
+        told = await output_of(program, [answer.url], answer.text.encode(), READ_TIMEOUT_S)
+        title, text = msgspec.json.decode(told, type=tuple[str, str])
+        return seen(title), seen(text)
+    if not is_text(answer) or b"\0" in answer.body:
+        raise NetworkError(f"this is {answer.media_type[:60] or 'no text'}, which is no text")
+    return "", answer.text

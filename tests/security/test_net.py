@@ -1,0 +1,153 @@
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import AddressRefused
+from agent.security.net import MAX_URL_CHARS, Place, WebRules, is_public
+
+RULES = WebRules()
+
+
+@pytest.mark.parametrize(
+    ("url", "scheme", "host", "port"),
+    [
+        ("https://Example.org/a?b", "https", "example.org", 443),
+        ("http://example.org:8080", "http", "example.org", 8080),
+        ("HTTPS://xn--bcher-kva.example.com/", "https", "xn--bcher-kva.example.com", 443),
+        ("http://93.184.216.34/", "http", "93.184.216.34", 80),
+        ("https://[2606:4700:0::1111]:8443/x", "https", "2606:4700::1111", 8443),
+    ],
+)
+def test_a_url_is_taken_apart(url: str, scheme: str, host: str, port: int) -> None:
+    assert RULES.place_of(f"{url}#fragment") == Place(url, scheme, host, port)
+
+
+def test_a_place_names_its_host_as_a_request_does() -> None:
+    assert RULES.place_of("https://example.org:443/").authority == "example.org"
+    assert RULES.place_of("https://example.org:8443/").origin == "https://example.org:8443"
+    assert RULES.place_of("http://[2606:4700::1111]:8080/").authority == "[2606:4700::1111]:8080"
+    assert RULES.place_of("http://[2606:4700::1111]/").is_address
+    assert not RULES.place_of("http://example.org/").is_address
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("ftp://example.org/", "only http"),
+        ("file:///etc/passwd", "only http"),
+        ("gopher://example.org:70/_x", "only http"),
+        ("javascript:alert(1)", "only http"),
+        ("example.org", "only http"),
+        ("http:/example.org", "only http"),
+        ("http:example.org", "only http"),
+        ("//example.org", "only http"),
+        ("http://", "names no host"),
+        ("http:///path", "names no host"),
+        ("http://-a.org/", "names no host"),
+        ("http://a..org/", "names no host"),
+        ("http://example.org./", "names no host"),
+        ("http://ex%61mple.org/", "names no host"),
+        (f"http://{'a' * 64}.org/", "names no host"),
+        (f"http://{'a.' * 130}org/", "names no host"),
+        ("http://user@example.org/", "names a user"),
+        ("http://user:pass@example.org/", "names a user"),
+        ("http://@example.org/", "names a user"),
+        ("http://example.org:0/", "names a user or a port"),
+        ("http://example.org:99999/", "cannot be taken apart"),
+        ("http://example.org:x/", "cannot be taken apart"),
+        ("http://[::1", "cannot be taken apart"),
+        ("http://example.org:25/", "port 25"),
+        ("http://example.org:22/", "port 22"),
+        ("http://example.org/a b", "a space"),
+        ("http://example.org\\@evil.org/", "backslash"),
+        ("http://example.org/\r\nHost: evil", "plain ones"),
+        ("http://bücher.example.com/", "plain ones"),
+        ("http://example.org/" + "a" * MAX_URL_CHARS, "longer than"),
+        ("", "plain ones"),
+    ],
+)
+def test_what_is_no_plain_url_is_refused(url: str, why: str) -> None:
+    with pytest.raises(AddressRefused, match=why):
+        RULES.place_of(url)
+
+
+def test_only_listed_hosts_where_some_are_listed() -> None:
+    rules = WebRules(allow=("example.org", "*.met.no"))
+    for host in ("example.org", "api.met.no", "a.b.met.no"):
+        assert rules.place_of(f"https://{host}/").host == host
+    for host in ("www.example.org", "met.no", "xmet.no", "example.org.evil.com", "evil.com"):
+        with pytest.raises(AddressRefused, match="not among the hosts"):
+            rules.place_of(f"https://{host}/")
+
+
+def test_a_machine_at_home_is_reached_only_if_named_with_its_port() -> None:
+    rules = WebRules(local=("192.168.1.20:8080", "printer.lan:80", "[fd00::5]:8123"))
+    for url in ("http://192.168.1.20:8080/x", "http://printer.lan/", "http://[fd00::5]:8123/"):
+        place = rules.place_of(url)
+        assert str(rules.checked(place, ["192.168.1.20"])) == "192.168.1.20"
+    for url in ("http://192.168.1.20/", "http://192.168.1.21:8080/", "http://printer.lan:81/"):
+        with pytest.raises(AddressRefused):
+            rules.place_of(url)
+
+
+@pytest.mark.parametrize(
+    ("found", "chosen"),
+    [
+        (["93.184.216.34"], "93.184.216.34"),
+        (["2606:4700::1111", "93.184.216.34"], "93.184.216.34"),
+        (["2606:4700::1111"], "2606:4700::1111"),
+        (["64:ff9b::5db8:d822"], "64:ff9b::5db8:d822"),
+    ],
+)
+def test_one_address_is_chosen(found: list[str], chosen: str) -> None:
+    assert str(RULES.checked(RULES.place_of("http://example.org/"), found)) == chosen
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        [],
+        ["127.0.0.1"],
+        ["93.184.216.34", "10.0.0.1"],
+        ["2606:4700::1111", "::1"],
+        ["fe80::1%eth0"],
+        ["nonsense"],
+    ],
+)
+def test_a_name_with_any_address_that_is_not_public_is_refused(found: list[str]) -> None:
+    with pytest.raises(AddressRefused):
+        RULES.checked(RULES.place_of("http://example.org/"), found)
+
+
+@given(st.ip_addresses(v=4))
+def test_an_older_address_is_as_public_in_its_newer_forms(address: ipaddress.IPv4Address) -> None:
+    for form in (f"::ffff:{address}", f"64:ff9b::{address}"):
+        assert is_public(ipaddress.IPv6Address(form)) == is_public(address)
+    assert not is_public(ipaddress.IPv6Address(f"::{address}"))
+
+
+@given(st.ip_addresses())
+def test_nothing_special_is_public(
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address,
+) -> None:
+    special = (
+        *(address.is_private, address.is_loopback, address.is_link_local, address.is_multicast),
+        *(address.is_reserved, address.is_unspecified),
+    )
+    holds_older = any(
+        address in ipaddress.ip_network(network) for network in ("64:ff9b::/96", "::ffff:0:0/96")
+    )
+    assert not (is_public(address) and any(special) and not holds_older)
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_place_or_refused(text: str) -> None:
+    for url in (text, f"http://{text}", f"https://example.org/{text}"):
+        try:
+            place = RULES.place_of(url)
+        except AddressRefused:
+            continue
+        assert place.host.isascii()
+        assert place.scheme in {"http", "https"}
