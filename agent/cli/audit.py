@@ -6,9 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
-from agent.cli import exits, ledger, surroundings
+from agent.cli import exits, surroundings
 from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
+from agent.dispatch import ledger
 from agent.errors import BadArguments
 from agent.security.audit import files_of, lines_of
 from agent.security.chain import Broken, Link, Value, link_of, problems, untied

@@ -9,6 +9,7 @@ from agent.cli.output import clean, say_json
 from agent.cli.patient import patient_of
 from agent.health.base import Check, Finding, Level, Patient
 from agent.health.checks import (
+    audit,
     board,
     clock,
     config,
@@ -30,6 +31,7 @@ CHECKS: Mapping[str, Check] = {
     "config": config.check,
     "state": state.check,
     "databases": databases.check,
+    "audit": audit.check,
     "memory": memory.check,
     "clock": clock.check,
     "board": board.check,

@@ -9,9 +9,10 @@ from argparse import Namespace
 
 import msgspec
 
-from agent.cli import exits, ledger, surroundings
+from agent.cli import exits, surroundings
 from agent.cli.audit import rows_of, text_of
 from agent.cli.output import say_json, say_table
+from agent.dispatch import ledger
 from agent.dispatch.records import texts_of
 from agent.errors import BadArguments
 from agent.messages import Effect, Provenance

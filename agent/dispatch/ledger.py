@@ -1,4 +1,4 @@
-"""What `audit` and `explain` read of the agent's database, which a running agent may hold open."""
+"""The counts and the anchor of an agent, as others read them: its database is never changed."""
 
 import sqlite3
 import time

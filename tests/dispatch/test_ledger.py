@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import ledger
-from agent.dispatch import tally
+from agent.dispatch import ledger, tally
 from agent.dispatch.journal import MIGRATIONS
 from agent.security.chain import Link
 from agent.security.policy import Done
