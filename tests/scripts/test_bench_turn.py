@@ -27,11 +27,14 @@ def test_rare_slow_turns_are_judged_wherever_they_were() -> None:
     assert [row.held for row in turn._rows(slow)] == [True, False]
 
 
-def test_the_median_is_of_the_blocks_in_which_no_bare_request_was_slow() -> None:
+def test_the_median_is_of_the_blocks_in_which_nothing_bare_was_slow() -> None:
     disturbed = taken(0.02, 0.01, count=150)
     quiet = taken(0.004, 0.001, count=50)
     both = Taken("no tool", [*disturbed.pairs, *quiet.pairs])
     assert next(turn._rows(both)).held is False
+    waited = Taken("no tool", [Pair(0.004, 0.001, hop_s=0.003)] * 150)
+    calm = Taken("no tool", [Pair(0.002, 0.001)] * 50)
+    assert next(turn._rows(Taken("no tool", [*waited.pairs, *calm.pairs]))).held is True
 
 
 def test_memory_that_grows_with_the_turns_misses_its_bar() -> None:

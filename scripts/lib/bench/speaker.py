@@ -8,7 +8,6 @@ embedding model, which are slow in their own ways.
 
 import asyncio
 import contextlib
-import os
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from agent.dispatch.dispatcher import Dispatcher
 from agent.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
 from agent.settings import Paths, Settings
 from agent.storage.worker import DatabaseWorker
+from scripts.lib.bench.process import flush_s, rss_bytes, written_bytes
 from scripts.lib.bench.turn_service import ANSWER
 from tests.fakes.channel import FakeChannel, message
 
@@ -36,16 +36,18 @@ _LOOKED_AT_EVERY = 50
 # Between two looks whether an answer is marked as sent
 _LOOK_S = 0.0005
 _TURN_LIMIT_S = 10.0
-# What a commit of the journal writes, in a file that grows no more as its log does
-_FLUSHED = bytes(16 * 1024)
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A turn, and the bare requests with the same bodies right after it."""
+    """A turn, and right after it bare requests with the same bodies, and one empty job of a thread.
+
+    On a busy machine it is the jobs that wait.
+    """
 
     turn_s: float
     bare_s: float
+    hop_s: float = 0.0
 
 
 @dataclass
@@ -110,15 +112,15 @@ class Speaker:
         taken.first_request_bytes = len(self.posts.sent[0].content)
         for _ in range(_WARM_UP):
             await self._pair(text)
-        written_before = _written_bytes()
+        written_before = written_bytes()
         for number in range(1, turns + 1):
             taken.pairs.append(await self._pair(text))
             if number % _LOOKED_AT_EVERY == 0 or number == turns:
-                taken.rss_bytes.append(_rss_bytes())
+                taken.rss_bytes.append(rss_bytes())
             if number % _TOLD_EVERY == 0:
                 print(f"  {number:,} of {turns:,} turns with {kind}", flush=True)
-        taken.stored_bytes = (_written_bytes() - written_before) / turns
-        taken.flush_s = [_flush_s(scratch) for _ in range(_LOOKED_AT_EVERY)]
+        taken.stored_bytes = (written_bytes() - written_before) / turns
+        taken.flush_s = [flush_s(scratch) for _ in range(_LOOKED_AT_EVERY)]
         return taken
 
     async def _pair(self, text: str) -> Pair:
@@ -128,7 +130,10 @@ class Speaker:
         async with asyncio.timeout(_TURN_LIMIT_S):
             while await self.journal.look(outbox.undelivered):  # noqa: ASYNC110 - a state on disk
                 await asyncio.sleep(_LOOK_S)
-        return Pair(turn_s, await self._repeat())
+        bare_s = await self._repeat()
+        began_s = time.perf_counter()
+        await asyncio.to_thread(int)
+        return Pair(turn_s, bare_s, time.perf_counter() - began_s)
 
     async def _turn(self, text: str) -> float:
         self.said += 1
@@ -180,21 +185,3 @@ def _service() -> Iterator[str]:
             yield process.stdout.readline().strip()
         finally:
             process.kill()
-
-
-def _flush_s(scratch: Path) -> float:
-    with scratch.open("r+b" if scratch.exists() else "w+b") as file:
-        began_s = time.perf_counter()
-        os.pwrite(file.fileno(), _FLUSHED, 0)
-        os.fdatasync(file.fileno())
-        return time.perf_counter() - began_s
-
-
-def _rss_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-def _written_bytes() -> int:
-    counters = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
-    return int(counters["write_bytes"])

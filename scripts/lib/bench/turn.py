@@ -1,8 +1,9 @@
 """Measures what the agent adds to a turn, against bare requests with the same bodies.
 
 Turns and bare requests take turns, one by one, in one event loop and to one server. Other programs
-disturb both: medians are of the blocks in which no bare request was slow. The bars are for what the
-agent does, with its files in memory; what the flushes of a disk add to it is told beside them.
+disturb both: medians are of the blocks in which no bare request and no empty job of a thread was
+slow. The bars are for what the agent does, with its files in memory; what the flushes of a disk add
+to it is told beside them.
 """
 
 import argparse
@@ -26,7 +27,7 @@ DISK_TURNS, QUICK_DISK_TURNS = 600, 100
 _ASKED = {"no tool": "Is everything all right with the lamp?", "one tool": "Ask the tool, please."}
 _IN_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder itself; what is made in it has its own name
 _BLOCK = 10
-# Of all blocks, those that were disturbed least: no bare request of theirs was slow
+# Of all blocks, those that were disturbed least: no bare request, no empty job of theirs was slow
 _COUNTED_SHARE = 1 / 4
 _TENTH = 10
 _MB = 1024 * 1024
@@ -102,7 +103,7 @@ def _told(taken: Taken) -> Iterator[Row]:
 
 def _least_disturbed(pairs: Sequence[Pair]) -> list[Pair]:
     blocks = [pairs[at : at + _BLOCK] for at in range(0, len(pairs), _BLOCK)]
-    blocks.sort(key=lambda block: max(pair.bare_s for pair in block))
+    blocks.sort(key=lambda block: max(pair.bare_s + pair.hop_s for pair in block))
     best = blocks[: math.ceil(len(blocks) * _COUNTED_SHARE)]
     return [pair for block in best for pair in block]
 
