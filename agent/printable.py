@@ -10,6 +10,8 @@ import unicodedata
 _LAYOUT = frozenset("\n\t")
 # Cc control, Cf format (bidi, zero width), Cs lone surrogates, Co private use, Cn unassigned
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
+# With Zs, Zl, Zp: spaces and line ends of every kind
+_UNSEEN = _HIDDEN | {"Zs", "Zl", "Zp"}
 # Zero width joiner: without it emoji families and some scripts fall apart
 _JOINER = "\u200d"
 
@@ -23,6 +25,16 @@ def printable_line(raw: str, limit: int) -> str:
 def printable_text(raw: str, limit: int) -> str:
     """Text of at most `limit` characters that keeps its line breaks and tabs."""
     return _cleaned(raw.replace("\r\n", "\n"), _LAYOUT)[:limit]
+
+
+def spelled_out(raw: str) -> str:
+    r"""Nothing is left out: what cannot be seen, or looks like a space, is written as `\u202e`."""
+    return "".join(
+        char
+        if char == " " or unicodedata.category(char) not in _UNSEEN
+        else char.encode("unicode_escape").decode("ascii")
+        for char in raw
+    )
 
 
 def _cleaned(raw: str, kept: frozenset[str]) -> str:

@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.printable import printable_line, printable_text
+from agent.printable import printable_line, printable_text, spelled_out
 
 
 @given(st.text(), st.integers(0, 50))
@@ -27,3 +27,14 @@ def test_an_emoji_family_stays_together() -> None:
 
 def test_direction_marks_and_escapes_are_gone() -> None:
     assert printable_line("a\u202eb\x1b[31mc\x00d", 20) == "ab[31mcd"
+
+
+@given(st.text())
+def test_spelled_out_everything_can_be_seen_and_nothing_is_lost(raw: str) -> None:
+    shown = spelled_out(raw)
+    assert shown.isprintable()
+    assert len(shown) >= len(raw)
+
+
+def test_spelled_out_what_hides_has_a_name_and_the_rest_stays() -> None:
+    assert spelled_out("rm\u00a0\u202eфыва \u200d\ud800") == r"rm\xa0\u202eфыва \u200d\ud800"

@@ -14,7 +14,7 @@ from agent.channels.lines import Lines
 from agent.clock import Clock
 from agent.errors import BarnacleError
 from agent.messages import Inbound, Outbound, Provenance
-from agent.printable import printable_text
+from agent.printable import printable_text, spelled_out
 
 # The person at the keyboard of the device
 OWNER = "owner"
@@ -112,12 +112,13 @@ class Terminal(Channel):
         if self._plain:
             return Answer.NONE
         shown = json.dumps(json.loads(question.arguments_json or "{}"), ensure_ascii=False)
+        # All that will act is seen, also what would not be visible as it is
+        shown = spelled_out(shown)
         async with self._questions:
             self._erase_announcement()
             words = f"{printable_text(question.words, MAX_SHOWN_CHARS)}\n" if question.words else ""
             self._write(
-                f"\n{words}{question.tool} {printable_text(shown, MAX_SHOWN_CHARS)}\n"
-                f"It needs your word: {question.reason}.\n"
+                f"\n{words}{question.tool} {shown}\nIt needs your word: {question.reason}.\n"
             )
             self._is_asking = True
             try:

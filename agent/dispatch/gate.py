@@ -17,7 +17,7 @@ from agent.dispatch.records import Case, Circumstances, NotRecorded
 from agent.errors import StorageFull
 from agent.memory.base import FROM_CHAT
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
-from agent.printable import printable_line
+from agent.printable import printable_line, spelled_out
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import LIMIT, Counters, Decision, Policy, Verdict, decide
@@ -117,7 +117,7 @@ class Gate:
 
     async def _asked(self, case: Case, decision: Decision, ask: Ask) -> Decision:
         call = case.call
-        if len(call.arguments_json) > MAX_SHOWN_CHARS:
+        if len(spelled_out(call.arguments_json)) > MAX_SHOWN_CHARS:
             return _denied("too-long", "it is too long to be shown whole, so it cannot be approved")
         if case.effect in self._presence.demanded_for:
             return await self._ask_at_the_device(

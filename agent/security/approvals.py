@@ -50,7 +50,10 @@ class StandingApprovals:
         """Whether the owner said "always" to exactly this call, and it has not ended."""
         from tinydb import where  # noqa: PLC0415 - only where a question came up
 
-        found = self._documents().search(where("call") == call_hash(tool, arguments_json))
+        documents = self._documents()
+        # Somebody may have taken it out of the file meanwhile
+        documents.clear_cache()
+        found = documents.search(where("call") == call_hash(tool, arguments_json))
         return any(document["until_s"] > self._clock.wall_s() for document in found)
 
     def add(self, tool: str, arguments_json: str) -> None:

@@ -161,6 +161,13 @@ async def test_a_tools_own_words_stand_before_its_arguments() -> None:
     assert "\nThe pump runs.[2J\npump {" in "".join(chat.shown)
 
 
+async def test_what_cannot_be_seen_in_a_question_is_spelled_out() -> None:
+    chat = Chat("what?", "n", plain=False)
+    hidden = '{"path": "a' + "\u202etxt.\u200d" + r'\u001b"}'
+    await chat.terminal.ask(message("x"), Question("shell", hidden, "it may hurt"))
+    assert r'shell {"path": "a\u202etxt.\u200d\u001b"}' in "".join(chat.shown)
+
+
 async def test_a_question_without_input_left_has_no_answer() -> None:
     question = Question("pump", "{}", "it may hurt")
     assert await Chat(plain=False).terminal.ask(message("x"), question) is Answer.NONE

@@ -117,6 +117,16 @@ async def test_what_cannot_be_shown_whole_is_refused_unasked(gate: Gate) -> None
     assert owner.asked == []
 
 
+async def test_what_is_too_long_only_when_it_is_spelled_out_is_refused_too(gate: Gate) -> None:
+    owner = Owner(Answer.YES)
+    hidden = json.dumps({"text": "\u200b" * (MAX_SHOWN_CHARS // 4)}, ensure_ascii=False)
+    decision = await gate.admit(
+        ToolCall("1", "pump", hidden), Effect.HAZARD, Provenance.OWNER, owner
+    )
+    assert decision.rule == "too-long"
+    assert owner.asked == []
+
+
 class TestEmergencyStop:
     @pytest.mark.parametrize("effect", [effect for effect in Effect if effect is not Effect.READ])
     async def test_nothing_that_changes_the_world_passes(

@@ -52,3 +52,12 @@ def test_a_renewed_approval_holds_from_its_renewal(tmp_path: Path) -> None:
     approvals.add("pump", "{}")
     clock.advance(STANDING_APPROVAL_S * 0.75)
     assert approvals.covers("pump", "{}")
+
+
+def test_one_that_is_taken_out_of_the_file_counts_no_more_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "standing.json"
+    approvals = StandingApprovals(path, SteppedClock())
+    approvals.add("pump", "{}")
+    assert approvals.covers("pump", "{}")
+    path.unlink()
+    assert not approvals.covers("pump", "{}")
