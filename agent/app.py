@@ -313,7 +313,7 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
     settings = agent.settings.agent
     gate = Gate(
         settings.policy,
-        StandingApprovals(agent.paths.state_dir / "approvals.json", agent.clock),
+        StandingApprovals(agent.paths.approvals, agent.clock),
         agent.stop,
         PresenceRule(button, frozenset(settings.presence_for)),
         agent.activity,

@@ -110,6 +110,10 @@ class Paths:
         return self.state_dir / "audit"
 
     @property
+    def approvals(self) -> Path:
+        return self.state_dir / "approvals.json"
+
+    @property
     def brain_db(self) -> Path:
         return self.state_dir / "memory" / "brain.db"
 

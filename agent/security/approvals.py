@@ -6,6 +6,8 @@ Kept in a file that the owner can read, and delete.
 
 import hashlib
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,20 @@ if TYPE_CHECKING:
 
 # How long "always" holds: long enough to be useful, short enough to be forgotten safely
 STANDING_APPROVAL_S = 30 * 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One call that the owner said "always" to.
+
+    Args:
+        call: its hash.
+    """
+
+    call: str
+    tool: str
+    arguments: str
+    until_s: float
 
 
 def canonical(arguments_json: str) -> str:
@@ -67,6 +83,21 @@ class StandingApprovals:
             "until_s": self._clock.wall_s() + STANDING_APPROVAL_S,
         }
         self._documents().upsert(document, where("call") == call)
+
+    def every(self) -> list[Standing]:
+        """All that have not ended, those that end first at the top."""
+        every = [
+            Standing(one["call"], one["tool"], one["arguments"], one["until_s"])
+            for one in self._documents().all()
+            if one["until_s"] > self._clock.wall_s()
+        ]
+        return sorted(every, key=lambda one: (one.until_s, one.call))
+
+    def revoke(self, calls: Iterable[str]) -> None:
+        """Be asked again about these."""
+        from tinydb import where  # noqa: PLC0415 - as above
+
+        self._documents().remove(where("call").one_of(list(calls)))
 
     def _documents(self) -> "TinyDB":
         if self._opened is None:

@@ -61,3 +61,14 @@ def test_one_that_is_taken_out_of_the_file_counts_no_more_at_once(tmp_path: Path
     assert approvals.covers("pump", "{}")
     path.unlink()
     assert not approvals.covers("pump", "{}")
+
+
+def test_those_that_have_ended_are_not_listed(tmp_path: Path) -> None:
+    clock = SteppedClock()
+    approvals = StandingApprovals(tmp_path / "standing.json", clock)
+    approvals.add("pump", "{}")
+    clock.advance(STANDING_APPROVAL_S / 2)
+    approvals.add("lamp", "{}")
+    assert [one.tool for one in approvals.every()] == ["pump", "lamp"]
+    clock.advance(STANDING_APPROVAL_S / 2)
+    assert [one.tool for one in approvals.every()] == ["lamp"]

@@ -1,0 +1,85 @@
+"""The words of `explain`, `audit` and `approvals`: what was decided, and why."""
+
+from agent.cli.words import PROVENANCES, Commands, add, count, limit, provenance, text
+
+# Names only: nothing of the agent is loaded for its help
+_EFFECTS = ("read", "write", "actuate", "hazard", "execute", "network", "spend", "erase")
+
+
+def add_oversight(commands: Commands) -> None:
+    _add_explain(commands)
+    _add_audit(commands)
+    _add_approvals(commands)
+
+
+def _add_explain(commands: Commands) -> None:
+    explain = add(
+        commands,
+        "explain",
+        "Say which rule decides a call of a tool, or has decided one, and how to change it",
+        examples="  barnacle explain board_gpio_write pin=pump value=on\n"
+        "  barnacle explain board_gpio_write pin=pump value=on --provenance web\n"
+        "  barnacle explain --row 17          a row that `barnacle audit tail` shows\n",
+        json=True,
+    )
+    explain.add_argument("tool", nargs="?", type=text, help="the tool's name")
+    explain.add_argument("arguments", nargs="*", type=text, metavar="name=value")
+    explain.add_argument(
+        "--provenance", choices=PROVENANCES, default="owner", metavar="SOURCE",
+        help=f"least trusted that was read: {', '.join(PROVENANCES)} (default: owner)",
+    )  # fmt: skip
+    explain.add_argument(
+        "--effect", choices=_EFFECTS, metavar="EFFECT",
+        help=f"of a tool that is not there now: {', '.join(_EFFECTS)}",
+    )  # fmt: skip
+    explain.add_argument("--row", type=count, metavar="NUMBER", help="a row of the audit log")
+
+
+def _add_audit(commands: Commands) -> None:
+    audit = add(
+        commands,
+        "audit",
+        "See what was decided and done, and check that nobody changed the record of it",
+        examples="  barnacle audit tail\n  barnacle audit tail --verdict deny --limit 50\n"
+        "  barnacle audit tail --effects --tool 'board_*' --json\n  barnacle audit verify\n",
+    )
+    actions = audit.add_subparsers(dest="action", metavar="action", required=True)
+    tail = add(
+        actions,
+        "tail",
+        "Show the last decisions and what came of them",
+        examples="  barnacle audit tail --verdict ask\n  barnacle audit tail --provenance web\n",
+        json=True,
+    )
+    limit(tail, 20)
+    tail.add_argument("--tool", type=text, help="only this one; a * at the end is any rest")
+    tail.add_argument("--verdict", choices=("allow", "ask", "deny"), help="only these decisions")
+    tail.add_argument("--effects", action="store_true", help="only what was really done")
+    provenance(tail, "only where this was the least trusted that was read")
+    verify = add(
+        actions,
+        "verify",
+        "Find rows that were changed, removed, inserted, moved or cut off",
+        examples="  barnacle audit verify\n  barnacle audit verify --head 17:3f...  a row that you "
+        "have noted\n",
+        json=True,
+    )
+    verify.add_argument(
+        "--head", type=text, metavar="NUMBER:HASH", help="a row that has to be there"
+    )
+
+
+def _add_approvals(commands: Commands) -> None:
+    approvals = add(
+        commands,
+        "approvals",
+        'See and take back the calls that you said "always" to',
+        examples="  barnacle approvals list\n  barnacle approvals revoke 3fa9c1d2\n"
+        "  barnacle approvals revoke --all\n",
+    )
+    actions = approvals.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "List them with the day on which each ends", json=True)
+    revoke = add(actions, "revoke", "Be asked again, from now on, also by a running agent")
+    chosen = revoke.add_mutually_exclusive_group(required=True)
+    chosen.add_argument("id", nargs="?", type=text, help="what `list` shows before it")
+    chosen.add_argument("--all", action="store_true", help="every one of them")
