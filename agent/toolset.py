@@ -18,12 +18,14 @@ from agent.tools.file_edit import FileEditTool
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.glob_search import GlobSearchTool
 from agent.tools.http_request import HttpRequestTool
+from agent.tools.search_services import chosen
 from agent.tools.settings import WebSettings
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
 from agent.tools.web import Web
 from agent.tools.web_fetch import WebFetchTool
+from agent.tools.web_search import WebSearchTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +62,10 @@ def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
 
 def _web_tools(around: Surroundings) -> list[AnyTool]:
     web = Web(around.http, WebRules(around.web.allow, around.web.local))
-    return [HttpRequestTool(web), WebFetchTool(web)]
+    tools: list[AnyTool] = [HttpRequestTool(web), WebFetchTool(web)]
+    if (service := chosen(around.web)) is not None:
+        # Whom the owner chose need not be listed, and may be at home
+        spots = tuple(wanted.spot for wanted in around.web.search.values())
+        own = Web(around.http, WebRules(local=spots))
+        tools.append(WebSearchTool(own, service))
+    return tools

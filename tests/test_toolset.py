@@ -9,7 +9,7 @@ from agent.providers.offline.toolbox import toolbox
 from agent.security.paths import HERE
 from agent.settings import Paths
 from agent.tools.base import AnyTool
-from agent.tools.settings import WebSettings
+from agent.tools.settings import SearchSettings, WebSettings
 from agent.toolset import Surroundings, every_tool
 from tests.fakes.clock import SteppedClock
 from tests.fakes.workspace import used
@@ -63,3 +63,10 @@ async def test_they_work_in_the_workspace_of_the_agent(tools: dict[str, AnyTool]
     assert (await used(tools["file_edit"], path="a.txt", old="pump", new="lamp")).success
     assert (await used(tools["file_read"], path="a.txt")).text.find("lamp") > 0
     assert json.loads((await used(tools["glob_search"], pattern="*")).text)["paths"] == ["a.txt"]
+
+
+def test_the_web_is_searched_only_by_whom_the_owner_chose(tmp_path: Path) -> None:
+    duckduckgo = WebSettings(search={"duckduckgo": SearchSettings()})
+    for settings, count in ((WebSettings(), 0), (duckduckgo, 1)):
+        around = Surroundings(settings, Paths(None, tmp_path), SteppedClock(), HttpClient(), ())
+        assert [one.name for one in every_tool(around)].count("web_search") == count

@@ -1,14 +1,41 @@
-"""The `[web]` section: what of the web may be reached."""
+"""The `[web]` section: what of the web may be reached, and who is asked when it is searched."""
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
-from agent.config import Section
+from agent.config import Secret, Section
 
 Name = Annotated[str, Meta(pattern=r"^(\*\.)?([a-z0-9_-]+\.)+[a-z0-9-]+$", max_length=253)]
 # A host or address at home, and its port
 Spot = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:]+\]):[0-9]{1,5}$", max_length=253)]
+# Host, port and path, where a service is
+Base = Annotated[
+    str,
+    Meta(pattern=r"^(|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?)$"),
+    Meta(max_length=2048),
+]
+
+
+SERVICES = ("searxng", "brave", "tavily", "duckduckgo")
+_WITH_KEY = ("brave", "tavily")
+
+
+class SearchSettings(Section, frozen=True, kw_only=True):
+    """How a service that searches the web is asked."""
+
+    # Where the SearXNG is
+    url: Base = ""
+    key: Secret = Secret()
+
+    @property
+    def spot(self) -> str:
+        """Host and port of the SearXNG, which may be at home."""
+        scheme, _, rest = self.url.partition("://")
+        host = rest.partition("/")[0]
+        has_port = ":" in host.rpartition("]")[2]
+        return host if has_port else f"{host}:{443 if scheme == 'https' else 80}"
 
 
 class WebSettings(Section, frozen=True, kw_only=True):
@@ -18,3 +45,18 @@ class WebSettings(Section, frozen=True, kw_only=True):
     allow: tuple[Name, ...] = ()
     # Machines at home that may be reached as well, each with its port
     local: tuple[Spot, ...] = ()
+    # Who answers `web_search`, by the name of the service; without one there is no such tool
+    search: dict[str, SearchSettings] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, wanted in self.search.items():
+            if name not in SERVICES:
+                raise ValueError(f"search {name} is no service: there are {', '.join(SERVICES)}")
+            if name == "searxng" and not wanted.url:
+                raise ValueError(f"search {name} needs its url, such as http://192.168.1.20:8080")
+            if name in _WITH_KEY and not wanted.key:
+                raise ValueError(f"search {name} needs a key")
+            if not wanted.key.reveal().isascii():
+                raise ValueError(f"search {name} has a key that is none: only plain characters")
+        if len(self.search) > 1:
+            raise ValueError("search must be one service only")

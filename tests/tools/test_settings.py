@@ -42,3 +42,43 @@ def test_hosts_are_named_plainly() -> None:
 def test_what_is_no_host_is_refused_by_name(text: str) -> None:
     with pytest.raises(ConfigRefused, match=r"web\."):
         web(text)
+
+
+@pytest.mark.parametrize(
+    ("url", "spot"),
+    [
+        ("http://192.168.1.20:8080", "192.168.1.20:8080"),
+        ("http://search.lan/searx/", "search.lan:80"),
+        ("https://searx.example.org", "searx.example.org:443"),
+        ("http://[fd00::5]:8080/", "[fd00::5]:8080"),
+        ("http://[fd00::5]", "[fd00::5]:80"),
+    ],
+)
+def test_a_searxng_has_a_host_and_a_port(url: str, spot: str) -> None:
+    assert web(f'[web.search.searxng]\nurl = "{url}"').search["searxng"].spot == spot
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[web.search.google]", "search`: google is no service: there are searxng, brave"),
+        ("[web.search.searxng]", "search`: searxng needs its url"),
+        ("[web.search.brave]", "search`: brave needs a key"),
+        ("[web.search.tavily]", "search`: tavily needs a key"),
+        (
+            '[web.search.tavily]\nkey = "schlüssel"',
+            "search`: tavily has a key that is none: only plain characters",
+        ),
+        ('[web.search.searxng]\nurl = "ftp://a"', "search.searxng.url"),
+        ('[web.search.searxng]\nurl = "http://user@host/"', "search.searxng.url"),
+        ("[web.search.brave]\nkey = 5", "search.brave.key"),
+        ('[web.search.brave]\nkey = "a"\n[web.search.duckduckgo]', "search.*must be one"),
+    ],
+)
+def test_a_search_that_cannot_work_is_refused_by_name(text: str, why: str) -> None:
+    with pytest.raises(ConfigRefused, match=rf"web\.{why}"):
+        web(text)
+
+
+def test_the_key_shows_itself_to_nobody() -> None:
+    assert "canary" not in repr(web('[web.search.brave]\nkey = "canary-7f3a"'))

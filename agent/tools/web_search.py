@@ -1,0 +1,82 @@
+"""Searching the web with the service that the owner chose. Nothing of what it finds is trusted."""
+
+import html
+import re
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BarnacleError, NetworkError
+from agent.messages import Effect, Provenance, ToolResult
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.search_services import Hit, SearchService
+from agent.tools.web import Web, WebAnswer, seen
+
+# The least of what the services take
+MAX_QUERY_CHARS = 400
+MAX_HITS = 20
+MAX_TITLE_CHARS = 200
+MAX_SNIPPET_CHARS = 500
+MAX_LINK_CHARS = 1000
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>]{0,100}>")
+_SUCCESS = 200
+
+
+class SearchArguments(Arguments, frozen=True):
+    """What to look for."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=MAX_QUERY_CHARS)]
+    limit: Annotated[int, Meta(ge=1, le=MAX_HITS)] = 5
+
+
+class WebSearchTool(Tool[SearchArguments]):
+    """Finds pages."""
+
+    name = "web_search"
+    description = "Search the web: titles, addresses and a few words of each page."
+    effect = Effect.NETWORK
+    arguments_type = SearchArguments
+
+    def __init__(self, web: Web, service: SearchService) -> None:
+        self._web = web
+        self._service = service
+
+    async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
+        service = self._service
+        try:
+            answer = await self._web.fetch(service.request(arguments.query, arguments.limit))
+            found = _read(service, answer)[: arguments.limit]
+        except BarnacleError as err:
+            return ToolResult(success=False, text=str(err))
+        told = {"found": [_told(hit) for hit in found]}
+        return ToolResult(
+            success=True,
+            text=msgspec.json.encode(told).decode(),
+            provenance=Provenance.WEB,
+            source=f"web_search:{self._web.place_of(answer.url).host}",
+        )
+
+
+def _read(service: SearchService, answer: WebAnswer) -> list[Hit]:
+    if answer.status != _SUCCESS:
+        reason = service.refusals.get(answer.status, f"answered with status {answer.status}")
+        raise NetworkError(f"{service.name} {reason}")
+    try:
+        hits = service.read(answer.body)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
+        raise NetworkError(f"{service.name} gave an answer that is none") from err
+    return [hit for hit in hits if hit.url.startswith(("http://", "https://"))]
+
+
+def _told(hit: Hit) -> dict[str, str]:
+    return {
+        "title": _plain(hit.title, MAX_TITLE_CHARS),
+        "url": seen(hit.url)[:MAX_LINK_CHARS],
+        "text": _plain(hit.snippet, MAX_SNIPPET_CHARS),
+    }
+
+
+def _plain(text: str, limit: int) -> str:
+    """One line without markup, whatever the service put around the words."""
+    return " ".join(seen(html.unescape(_MARKUP.sub("", text))).split())[:limit]
