@@ -120,6 +120,8 @@ class Records(NotRecorded):
                 tally.anchor(db, link)
 
             await self._journal.transact(keep)
+            # Kept by whoever keeps the log: a place that cannot be rewritten in the state folder
+            _log.info("on record as row %s", link)
 
     async def came_of(self, case: Case, result: ToolResult) -> None:
         """Put the result of an effect on record; it happened, so this never fails."""

@@ -154,6 +154,12 @@ class TestRows:
         )
         assert link_of(anchor[0]).number == row["n"]
 
+    async def test_the_log_names_it_too(self, desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+        caplog.set_level("INFO")
+        await desk.admit()
+        (row,) = desk.rows()
+        assert f"row {row['n']}:" in caplog.text
+
 
 class TestLimits:
     @pytest.fixture
