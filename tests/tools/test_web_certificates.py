@@ -1,0 +1,63 @@
+"""Connecting to a checked address must not make any certificate good enough."""
+
+import asyncio
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.errors import NetworkError
+from agent.http import HttpClient
+from agent.security.net import WebRules
+from agent.tools.web import Web, WebRequest
+from tests.fakes.resolver import FixedResolver
+
+
+@pytest.fixture
+def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """A server's side with a certificate for one name, which this machine trusts."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+            *("-nodes", "-days", "2", "-subj", "/CN=weather.lan"),
+            *("-addext", "subjectAltName=DNS:weather.lan"),
+            *("-keyout", str(key), "-out", str(certificate)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
+
+
+async def fetched(name: str, authority: ssl.SSLContext) -> bytes:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhome")
+        await writer.drain()
+        writer.close()
+
+    http = HttpClient()
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=authority)
+    port = server.sockets[0].getsockname()[1]
+    web = Web(http, WebRules(local=(f"{name}:{port}",)), FixedResolver({name: ["127.0.0.1"]}))
+    try:
+        return (await web.fetch(WebRequest("GET", f"https://{name}:{port}/"))).body
+    finally:
+        await http.aclose()
+        server.close()
+        await asyncio.sleep(0.05)
+
+
+async def test_the_certificate_is_the_names(authority: ssl.SSLContext) -> None:
+    assert await fetched("weather.lan", authority) == b"home"
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the handshake that failed ends by itself
+async def test_a_certificate_of_another_name_is_not_trusted(authority: ssl.SSLContext) -> None:
+    with pytest.raises(NetworkError, match="cannot be trusted"):
+        await fetched("evil.lan", authority)
