@@ -193,7 +193,16 @@ class TestProgram:
     def test_an_interrupt_ends_it_quietly(self, tmp_path: Path) -> None:
         silent, theirs = os.openpty()
         program = subprocess.Popen(
-            [*COMMAND, "board", "info", "--port", os.ttyname(theirs)],
+            # Whoever runs the tests in the background has left it ignored
+            [
+                "env",
+                "--default-signal=INT",
+                *COMMAND,
+                "board",
+                "info",
+                "--port",
+                os.ttyname(theirs),
+            ],
             env=environ(tmp_path),
             stderr=subprocess.PIPE,
         )
