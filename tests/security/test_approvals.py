@@ -72,3 +72,11 @@ def test_those_that_have_ended_are_not_listed(tmp_path: Path) -> None:
     assert [one.tool for one in approvals.every()] == ["pump", "lamp"]
     clock.advance(STANDING_APPROVAL_S / 2)
     assert [one.tool for one in approvals.every()] == ["lamp"]
+
+
+def test_a_revoked_one_is_asked_about_again_and_the_others_are_not(tmp_path: Path) -> None:
+    approvals = StandingApprovals(tmp_path / "standing.json", SteppedClock())
+    for tool in ("pump", "lamp"):
+        approvals.add(tool, "{}")
+    approvals.revoke([call_hash("pump", "{}")])
+    assert [approvals.covers(tool, "{}") for tool in ("pump", "lamp")] == [False, True]
