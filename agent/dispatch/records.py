@@ -21,6 +21,7 @@ from agent.security.approvals import call_hash
 from agent.security.audit import Audit
 from agent.security.chain import Row, Value
 from agent.security.policy import ALL, Call, Counters, Decision, Policy, Verdict
+from agent.security.redact import without_contents
 from agent.storage.worker import DatabaseWorker
 
 _log = logging.getLogger(__name__)
@@ -160,6 +161,12 @@ def _asked_for(case: Case) -> dict[str, Value]:
         "person": circumstances.person,
         "conversation": circumstances.conversation,
         "turn": circumstances.turn,
-        "arguments": case.call.arguments_json,
+        "arguments": _arguments_of(case),
         "call": call_hash(case.call.name, case.call.arguments_json),
     }
+
+
+def _arguments_of(case: Case) -> str:
+    """As the model wrote them; of what is sent out neither body nor headers, which hold keys."""
+    text = case.call.arguments_json
+    return without_contents(text) if case.effect is Effect.NETWORK else text

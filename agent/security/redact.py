@@ -59,3 +59,19 @@ def _spellings(text: str) -> set[str]:
         repr(text)[1:-1],
         base64.b64encode(text.encode()).decode().rstrip("="),
     }
+
+
+def without_contents(arguments_json: str) -> str:
+    """Arguments of a request without what it carries: its body, and the values of its headers."""
+    try:
+        arguments = json.loads(arguments_json)
+    except (ValueError, RecursionError):
+        return MASK
+    if not isinstance(arguments, dict):
+        return MASK
+    headers, body = arguments.get("headers"), arguments.get("body")
+    if headers:
+        arguments["headers"] = dict.fromkeys(headers, MASK) if isinstance(headers, dict) else MASK
+    if body:
+        arguments["body"] = f"{MASK} ({len(str(body))} characters)"
+    return json.dumps(arguments, ensure_ascii=False) if headers or body else arguments_json

@@ -146,6 +146,16 @@ class TestRows:
         for path in (desk.folder / "audit").iterdir():
             assert CANARY.encode() not in path.read_bytes()
 
+    async def test_what_a_request_carries_is_in_no_row(self, desk: Desk) -> None:
+        carried = {"url": "https://example.org/", "headers": {"X-Token": "k3y"}, "body": "k3y"}
+        call = ToolCall("1", "http_request", json.dumps(carried))
+        await desk.admit(Effect.NETWORK, call=call)
+        asked, allowed = desk.rows()
+        assert "example.org" in str(asked["arguments"])
+        assert "k3y" not in f"{asked}{allowed}"
+        # The owner who was asked has seen every byte
+        assert "k3y" in desk.asked[0].arguments_json
+
     async def test_the_last_row_before_an_effect_is_anchored(self, desk: Desk) -> None:
         await desk.admit()
         (row,) = desk.rows()

@@ -21,7 +21,6 @@ from agent.security.paths import (
     list_beneath,
     open_beneath,
     parts_of,
-    walk_beneath,
     write_beneath,
 )
 
@@ -393,12 +392,3 @@ def test_a_folder_that_is_swapped_for_a_link_never_leads_out(root: Path, tmp_pat
 
 def test_the_limits_are_the_file_systems() -> None:
     assert os.pathconf("/", "PC_NAME_MAX") >= paths.MAX_PART_BYTES
-
-
-def test_a_walk_ends_where_paths_end(root: Path) -> None:
-    deepest = "/".join(["d"] * MAX_PARTS)
-    (root / deepest / "too-deep").mkdir(parents=True)
-    walked = [found.relative for found in walk_beneath(root, "d", 100)]
-    assert walked == ["/".join(["d"] * depth) for depth in range(2, MAX_PARTS + 1)]
-    assert list(walk_beneath(root, deepest, 100)) == []
-    assert len(list(walk_beneath(root, HERE, 3))) == 3

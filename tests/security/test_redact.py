@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.config import Secret
-from agent.security.redact import MASK, MIN_SECRET_CHARS, Redactor
+from agent.security.redact import MASK, MIN_SECRET_CHARS, Redactor, without_contents
 
 
 def test_a_known_secret_is_masked_wherever_it_stands() -> None:
@@ -91,3 +91,22 @@ def test_no_secret_survives(secret: str, before: str, after: str) -> None:
         return
     redacted = Redactor([Secret(secret)]).redact(f"{before}{secret}{after}")
     assert secret not in redacted or secret in MASK * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kept"),
+    [
+        ('{"url":"http://a.org/","body":""}', '{"url":"http://a.org/","body":""}'),
+        (
+            '{"url": "u", "headers": {"X-Token": "k"}}',
+            '{"url": "u", "headers": {"X-Token": "***"}}',
+        ),
+        ('{"url": "ü", "body": "key"}', '{"url": "ü", "body": "*** (3 characters)"}'),
+        ('{"headers": ["key"]}', '{"headers": "***"}'),
+        ("[5]", "***"),
+        ("{", "***"),
+        ("[" * 100_000, "***"),
+    ],
+)
+def test_of_a_request_neither_body_nor_headers_are_kept(arguments: str, kept: str) -> None:
+    assert without_contents(arguments) == kept
