@@ -24,8 +24,8 @@ FIRST_BYTE_TIMEOUT_S = 15.0
 # The resolver's own retries are over by then
 LOOKUP_TIMEOUT_S = 5.0
 MAX_BODY_BYTES = 2 * 1024 * 1024
-# As browsers and tools have it between 5 and 20; more is a loop or a chase
-MAX_REDIRECTS = 5
+# A page that moved, its protected form, its language; more is a loop or a chase
+MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Others would send what was meant for one place to another
 _REPEATABLE = frozenset({"GET", "HEAD"})
