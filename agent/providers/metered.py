@@ -3,10 +3,11 @@
 What was cut off in the middle has been paid for: it is estimated and counted.
 """
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
 
+from agent.messages import ToolSpec
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
@@ -22,6 +23,11 @@ from agent.providers.service import ServiceProvider
 BYTES_PER_TOKEN = 4
 # What services count for a picture of usual size
 IMAGE_TOKENS = 1500
+# Many times the tools of a device with several boards
+MAX_COUNTED_TOOLS = 512
+
+# The schema is kept with its count, so that its identity stays its own
+_counted_tools: dict[int, tuple[Mapping[str, object], int]] = {}
 
 
 class MeteredProvider(Provider):
@@ -83,8 +89,19 @@ def _counted(response: ChatResponse, sent_tokens: int) -> Usage:
 def _sent_tokens(request: ChatRequest) -> int:
     texts = sum(_tokens(message.text) for message in request.messages)
     images = sum(len(message.images) for message in request.messages)
-    tools = sum(_tokens(f"{spec.description}{spec.parameters}") for spec in request.tools)
-    return texts + tools + images * IMAGE_TOKENS
+    return texts + sum(map(_tool_tokens, request.tools)) + images * IMAGE_TOKENS
+
+
+def _tool_tokens(spec: ToolSpec) -> int:
+    """Counted once for each schema, by its identity: a turn asks with the same ones many times."""
+    key = id(spec.parameters)
+    kept = _counted_tools.get(key)
+    if kept is None or kept[0] is not spec.parameters:
+        if len(_counted_tools) >= MAX_COUNTED_TOOLS:
+            _counted_tools.clear()
+        kept = (spec.parameters, _tokens(f"{spec.description}{spec.parameters}"))
+        _counted_tools[key] = kept
+    return kept[1]
 
 
 def _tokens(text: str) -> int:
