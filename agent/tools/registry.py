@@ -3,12 +3,23 @@
 Some are fixed; some come and go with hardware. Sorted, so that a prompt made of them is stable.
 """
 
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from agent.messages import ToolSpec
 from agent.tools.base import AnyTool
 
 ToolSource = Callable[[], Sequence[AnyTool]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Assembled:
+    """What was made of the tools that the sources had."""
+
+    plugged: tuple[AnyTool, ...]
+    by_name: Mapping[str, AnyTool]
+    specs: tuple[ToolSpec, ...]
 
 
 class Registry:
@@ -17,16 +28,27 @@ class Registry:
     def __init__(self, fixed: Sequence[AnyTool], sources: Sequence[ToolSource] = ()) -> None:
         self._fixed = tuple(fixed)
         self._sources = tuple(sources)
+        self._last: _Assembled | None = None
 
     def find(self, name: str) -> AnyTool | None:
-        return self._by_name().get(name)
+        return self._now().by_name.get(name)
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec() for _, tool in sorted(self._by_name().items()))
+        return self._now().specs
 
-    def _by_name(self) -> dict[str, AnyTool]:
-        tools: dict[str, AnyTool] = {}
-        for source in self._sources:
-            tools.update({tool.name: tool for tool in source()})
-        tools.update({tool.name: tool for tool in self._fixed})
-        return tools
+    def _now(self) -> _Assembled:
+        """Made anew only when a tool has come or gone: every request of a turn asks for it."""
+        plugged = tuple(tool for source in self._sources for tool in source())
+        last = self._last
+        if last is None or not _are_the_same(plugged, last.plugged):
+            last = self._last = self._assembled(plugged)
+        return last
+
+    def _assembled(self, plugged: tuple[AnyTool, ...]) -> _Assembled:
+        by_name = {tool.name: tool for tool in (*plugged, *self._fixed)}
+        specs = tuple(tool.spec() for _, tool in sorted(by_name.items()))
+        return _Assembled(plugged, by_name, specs)
+
+
+def _are_the_same(tools: Sequence[AnyTool], others: Sequence[AnyTool]) -> bool:
+    return len(tools) == len(others) and all(map(operator.is_, tools, others))

@@ -14,6 +14,9 @@ def test_tools_come_and_go_with_their_source() -> None:
     assert registry.find("lamp") is None
     plugged.append(CountingTool())
     assert registry.find("lamp") is plugged[0]
+    plugged[0] = CountingTool()
+    assert registry.find("lamp") is plugged[0]
+    assert registry.specs()[0] is registry.specs()[0]
 
 
 def test_a_source_cannot_take_the_place_of_a_fixed_tool() -> None:
