@@ -1,20 +1,19 @@
 """Pictures from the Internet, only where a person has allowed it.
 
-Only https, only public addresses, no redirect, bounded in time and size. A name that leads
-elsewhere when it is looked up again does not help: what answers there must hold the name's own
-certificate.
+Only https, only public addresses, no redirect, bounded in time and size. The address that was
+looked at is the one that is connected to, so a name that leads elsewhere the next time is no help.
 """
 
 import asyncio
-import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import urlsplit
 
-from agent.errors import NetworkError
+from agent.errors import AddressRefused, NetworkError
 from agent.http import HttpAnswer, HttpClient, HttpRequest
 from agent.messages import Image
 from agent.providers.pictures.kinds import image_of
+from agent.security.net import WebRules
 
 # A picture of the largest size over a slow line; a person waits for it
 FETCH_TIMEOUT_S = 20.0
@@ -29,6 +28,9 @@ _OK = 200
 _REDIRECTS = range(300, 400)
 _HTTPS_PORT = 443
 _HEADERS = {"accept": "image/png, image/jpeg, image/webp, image/gif"}
+
+# No place at home: what a person lets tools reach there is not for addresses in messages
+_RULES = WebRules()
 
 LookUp = Callable[[str], Awaitable[Sequence[str]]]
 
@@ -63,8 +65,9 @@ class PictureFetch:
             return self._kept[reference]
         try:
             async with asyncio.timeout(FETCH_TIMEOUT_S):
-                found = await self._refusal(host) or await self._fetch(reference)
-        except NetworkError as err:
+                address = await self._address_of(host)
+                found = await self._fetch(reference, address)
+        except (NetworkError, AddressRefused) as err:
             return str(err)
         except TimeoutError:
             return f"{host} did not send it within {FETCH_TIMEOUT_S:.0f} s"
@@ -77,19 +80,24 @@ class PictureFetch:
         while sum(len(kept.data_base64) for kept in self._kept.values()) > MAX_KEPT_CHARS:
             del self._kept[next(iter(self._kept))]
 
-    async def _refusal(self, host: str) -> str:
-        """Why the host is not asked; empty if it may be."""
+    async def _address_of(self, host: str) -> str:
+        """Where to connect to.
+
+        Raises:
+            NetworkError: there is nothing of that name.
+            AddressRefused: it leads to where nothing of ours may go.
+        """
         try:
             async with asyncio.timeout(LOOK_UP_TIMEOUT_S):
-                addresses = await self._find(host)
-        except (OSError, TimeoutError, UnicodeError):
-            return f"{host} was not found"
-        if addresses and all(map(_is_public, addresses)):
-            return ""
-        return f"{host} is not on the public Internet"
+                found = await self._find(host)
+        except (OSError, TimeoutError, UnicodeError) as err:
+            raise NetworkError(f"{host} was not found") from err
+        place = _RULES.place_of(f"https://{host}/")
+        return str(_RULES.checked(place, found))
 
-    async def _fetch(self, url: str) -> Image | str:
-        async with self._http.exchange(HttpRequest("GET", url, _HEADERS)) as answer:
+    async def _fetch(self, url: str, address: str) -> Image | str:
+        request = HttpRequest("GET", url, _HEADERS, address=address)
+        async with self._http.exchange(request) as answer:
             if answer.status in _REDIRECTS:
                 return f"{answer.host} sends elsewhere, which is not followed"
             if answer.status != _OK:
@@ -117,12 +125,3 @@ def _host_of(url: str) -> str:
     except ValueError:
         return ""
     return (parts.hostname or "") if is_plain and parts.username is None else ""
-
-
-def _is_public(address: str) -> bool:
-    try:
-        found = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    inner = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
-    return all(one.is_global and not one.is_multicast for one in (found, inner or found))
