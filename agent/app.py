@@ -26,7 +26,7 @@ from agent.dispatch.activity import Activity
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.dispatcher import Dispatcher
-from agent.dispatch.enabling import Enabling
+from agent.dispatch.enabling import Enabling, open_lines
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.light import Signs, StatusLight, light_on, shine
@@ -44,7 +44,6 @@ from agent.link.base import BoardState
 from agent.link.board import SerialBoard
 from agent.memory.backends import Place
 from agent.memory.switching import left_behind
-from agent.peripherals.enable import open_line
 from agent.providers.base import Provider
 from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
@@ -239,9 +238,7 @@ async def _at_work(
     reporter = _reporter(agent, tuple(by_name))
     oversight = Oversight(agent.stop, agent.boards)
     button = _button(agent)
-    enabling = Enabling(
-        [open_line(gpio) for gpio in enable_gpios(agent.settings)], agent.stop, agent.clock
-    )
+    enabling = Enabling(open_lines(enable_gpios(agent.settings)), agent.stop, agent.clock)
     delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity)
     dispatcher = Dispatcher(
         agent.journal,

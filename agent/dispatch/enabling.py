@@ -8,10 +8,13 @@ process that is killed cannot switch anything off any more.
 import logging
 import threading
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from agent.clock import Clock
-from agent.peripherals.enable import EnableLine
 from agent.security.estop import EmergencyStop
+
+if TYPE_CHECKING:
+    from agent.peripherals.enable import EnableLine
 
 _log = logging.getLogger(__name__)
 
@@ -30,7 +33,7 @@ class Enabling:
 
     def __init__(
         self,
-        lines: Sequence[EnableLine],
+        lines: Sequence["EnableLine"],
         stop: EmergencyStop,
         clock: Clock,
         still_s: float = STILL_S,
@@ -89,3 +92,16 @@ class Enabling:
                 self._is_on = is_well
                 for line in self._lines:
                     line.switch(on=is_well)
+
+
+def open_lines(gpios: Sequence[int]) -> list["EnableLine"]:
+    """A line for each GPIO.
+
+    Raises:
+        ConfigRefused: one of them cannot be driven here.
+    """
+    if not gpios:
+        return []
+    from agent.peripherals.enable import open_line  # noqa: PLC0415 - only where a pin is named
+
+    return [open_line(gpio) for gpio in gpios]

@@ -17,6 +17,8 @@ from tests.firmware.conftest import simulated
 from tests.firmware.methods import GPIO_READ, GPIO_WRITE, OFF, ON, PINS
 
 CHUNK_BYTES = 200
+# For what comes by itself, also on a busy machine
+PATIENCE_S = 5.0
 FLASH = "flash.bin"
 NONE = bytes(8)
 FIRST = len(board_file("simulated").PINS)
@@ -104,7 +106,8 @@ def test_an_interlock_that_is_lost_ends_what_it_allowed(garden: Any) -> None:
 
 
 def test_an_input_that_bounces_changes_once_and_when_it_is_quiet(own_board: BoardSim) -> None:
-    door = {"name": "door", "kind": "input", "pin": "PB5", "debounce_ms": 200}
+    # Long beside the rests, which a busy machine stretches
+    door = {"name": "door", "kind": "input", "pin": "PB5", "debounce_ms": 800}
     with Wire(str(own_board.port)) as wire:
         wire.greet()
         configure(wire, [door])
@@ -116,8 +119,10 @@ def test_an_input_that_bounces_changes_once_and_when_it_is_quiet(own_board: Boar
         own_board.set(door=1)
         wire.rest(0.15)
         assert wire.call(GPIO_READ, VALVE) == OFF
-        wire.rest(0.15)
-        assert wire.call(GPIO_READ, VALVE) == ON
+        patience_s = time.monotonic() + PATIENCE_S
+        while wire.call(GPIO_READ, VALVE) != ON:
+            assert time.monotonic() < patience_s
+            wire.rest(0.05)
 
 
 def test_the_longest_time_ends_it_and_the_shortest_rest_follows(garden: Any) -> None:
