@@ -20,12 +20,19 @@
       * ContextOverflow          the conversation is too long: shorten it
       * SpendingLimit            a limit of the configuration is reached: later, or a person
       * ToolsUnsupported         the model takes no tools: describe them in words
+  * ChannelError
+    * ChannelUnavailable         the platform is not reached: try again later
+    * ChannelRefused             a person has to act: token, rights, a second program on it
+    * MessageRefused             the platform will never take this message: a dead letter
   * MemoryUnavailable            recall or store failed; a turn goes on without it
   * DocumentUnreadable           a file of the documents folder that cannot be read: the others are
   * EmbedderUnavailable          no model: words carry the recall
   * BadArguments                 a tool call that its schema refuses: the model may repair it
   * PathRefused                  a path that leaves the workspace or is not a plain file
   * AddressRefused               a URL that leads where nothing from outside may lead
+  * PinRefused                   a pin or a bus of this machine that cannot be used so
+  * CommandRefused               a command line that no grammar knows, or an environment
+  * SandboxBroken                what keeps programs apart does not work: nothing was run
 """
 
 
@@ -135,6 +142,30 @@ class ToolsUnsupported(ProviderRefused):
         self.is_lasting = is_lasting
 
 
+class ChannelError(BarnacleError):
+    """A platform did not do what it was asked."""
+
+
+class ChannelUnavailable(ChannelError):
+    """Likely to work later: no network, overloaded, asked too often.
+
+    Args:
+        retry_after_s: how long the platform asked to be left alone, if it did.
+    """
+
+    def __init__(self, text: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(text)
+        self.retry_after_s = retry_after_s
+
+
+class ChannelRefused(ChannelError):
+    """Final until a person changes something: token, rights, another program on the account."""
+
+
+class MessageRefused(ChannelError):
+    """The platform will never take this message."""
+
+
 class MemoryUnavailable(BarnacleError):
     """Long-term memory cannot be read or written now."""
 
@@ -157,3 +188,15 @@ class PathRefused(BarnacleError):
 
 class AddressRefused(BarnacleError):
     """A URL that leads to this machine, its network or nowhere, or that is ambiguous."""
+
+
+class PinRefused(BarnacleError):
+    """A pin or a bus of this machine that is not there, not configured or not to be moved."""
+
+
+class CommandRefused(BarnacleError):
+    """A command that no grammar accepts, or something that no environment may hold."""
+
+
+class SandboxBroken(BarnacleError):
+    """The sandbox could not be made or was lost; the program did not run to its end."""

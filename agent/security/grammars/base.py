@@ -1,0 +1,151 @@
+"""What a grammar is made of: the options a program may be given, and what each word may be.
+
+A grammar only reads words; it never changes one. What it does not name is refused: options in
+short, options that start a program or write a file, and long options that are not written out.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent.errors import PathRefused
+from agent.security.paths import HERE, parts_of
+
+# Why a word cannot stand where it stands; empty if it can
+Value = Callable[[str], str]
+# Where long results are kept: each has a trust of its own, which a program would not tell
+KEPT_RESULTS = ".results"
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,12}[bkKMGT]?")
+_LIST = re.compile(r"[0-9,-]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar:
+    """The words that may follow a program's name.
+
+    Args:
+        flags: letters that stand alone behind one dash, in any number.
+        long: options that are written out and stand alone, with their dashes.
+        valued: options with a value that must not be left out, with their dashes; one whose value
+            may be left out stands in `long`, with its value.
+        words: what the operands have to be, one for each in turn.
+        rest: what further operands have to be; None where there are none.
+        least: how many operands there are at least.
+        given_by: options that stand for the first of `words`, such as the pattern of grep.
+        reads: None where `options and operands` is not how the program reads its words.
+    """
+
+    flags: str = ""
+    long: frozenset[str] = frozenset()
+    valued: Mapping[str, Value] = field(default_factory=dict)
+    words: tuple[Value, ...] = ()
+    rest: Value | None = None
+    least: int = 0
+    given_by: frozenset[str] = frozenset()
+    reads: Callable[[Sequence[str]], str] | None = None
+
+    def complaint(self, words: Sequence[str]) -> str:
+        """Why these words are refused; empty if the program may be given them."""
+        if self.reads is not None:
+            return self.reads(words)
+        return _Reading(self, iter(words)).complaint()
+
+
+class _Reading:
+    """One pass over the words, as GNU programs read them: options may follow operands."""
+
+    def __init__(self, grammar: Grammar, words: Iterator[str]) -> None:
+        self._grammar = grammar
+        self._words = words
+        self._operands: list[str] = []
+        self._expected = list(grammar.words)
+        self._least = grammar.least
+
+    def complaint(self) -> str:
+        for word in self._words:
+            if word == "--":
+                self._operands.extend(self._words)
+            elif word.startswith("--"):
+                if complaint := self._long(word):
+                    return complaint
+            elif word.startswith("-") and word != "-":
+                if complaint := self._short(word):
+                    return complaint
+            else:
+                self._operands.append(word)
+        return self._operand_complaint()
+
+    def _long(self, word: str) -> str:
+        name, has_value, value = word.partition("=")
+        if name in self._grammar.valued:
+            return self._value(name, value if has_value else None)
+        return "" if word in self._grammar.long else f"{_shown(name)} is no option of it here"
+
+    def _short(self, word: str) -> str:
+        for place, letter in enumerate(word[1:], start=2):
+            if f"-{letter}" in self._grammar.valued:
+                return self._value(f"-{letter}", word[place:] or None)
+            if letter not in self._grammar.flags:
+                return f"{_shown(f'-{letter}')} is no option of it here"
+        return ""
+
+    def _value(self, name: str, value: str | None) -> str:
+        if value is None and (value := next(self._words, None)) is None:
+            return f"{name} needs a value"
+        if name in self._grammar.given_by and len(self._expected) == len(self._grammar.words):
+            del self._expected[0]
+            self._least = max(self._least - 1, 0)
+        complaint = self._grammar.valued[name](value)
+        return complaint and f"{name}: {complaint}"
+
+    def _operand_complaint(self) -> str:
+        if len(self._operands) < self._least:
+            return f"it needs {self._least} operands"
+        kinds = iter(self._expected)
+        for operand in self._operands:
+            kind = next(kinds, self._grammar.rest)
+            if kind is None:
+                return f"{_shown(operand)} is one operand too many"
+            if complaint := kind(operand):
+                return complaint
+        return ""
+
+
+def path(word: str) -> str:
+    """A file or folder beneath the workspace, by its relative path."""
+    plain = word.removeprefix("./")
+    plain = plain.removesuffix("/") if len(plain) > 1 else plain
+    if plain in {HERE, ""} and word:
+        return ""
+    try:
+        parts = parts_of(plain)
+    except PathRefused as err:
+        return str(err)
+    return f"{KEPT_RESULTS} is only for file_read" if parts[0] == KEPT_RESULTS else ""
+
+
+def text(word: str) -> str:
+    """Anything: the program only looks for it or shows it."""
+    del word
+    return ""
+
+
+def number(word: str) -> str:
+    return "" if _NUMBER.fullmatch(word) else f"{_shown(word)} is no number"
+
+
+def ranges(word: str) -> str:
+    """Such as 1,3-5."""
+    return "" if _LIST.fullmatch(word) else f"{_shown(word)} is no list of numbers"
+
+
+def one_of(*choices: str) -> Value:
+    def complaint(word: str) -> str:
+        return "" if word in choices else f"{_shown(word)} is none of {', '.join(choices)}"
+
+    return complaint
+
+
+def _shown(word: str) -> str:
+    return repr(word if len(word) <= 40 else f"{word[:40]}...")  # noqa: PLR2004 - to know it by
