@@ -17,6 +17,7 @@ from agent.errors import ConfigRefused
 from agent.link.settings import BoardSettings
 from agent.logs import LogSettings
 from agent.memory.settings import MemorySettings
+from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
@@ -39,6 +40,9 @@ class Settings(Section, frozen=True, kw_only=True):
     board: BoardSettings = BoardSettings()
     # Further boards by their names; with more than one each names its port
     boards: dict[str, BoardSettings] = msgspec.field(default_factory=dict)
+    # What is wired to this machine itself, by names of one's own
+    pins: dict[str, PiPinSettings] = msgspec.field(default_factory=dict)
+    i2c: dict[str, I2cSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
     terminal: TerminalSettings = TerminalSettings()
     log: LogSettings = LogSettings()
@@ -54,6 +58,7 @@ class Settings(Section, frozen=True, kw_only=True):
             if len(every) > 1 and not board.port:
                 raise ValueError(f"boards need a `port` each when there are several: {board.name}")
         self._refuse_unknown_services()
+        self._refuse_double_pins()
 
     def every_board(self) -> tuple[BoardSettings, ...]:
         """All boards with their names; `[board]` is left out where only others are configured."""
@@ -72,6 +77,18 @@ class Settings(Section, frozen=True, kw_only=True):
                     catalog.find(f"{name}:" if name.endswith("custom") else name)
                 except ValueError as err:
                     raise ValueError(f"{key}: {err}") from err
+
+    def _refuse_double_pins(self) -> None:
+        """No GPIO of this machine is for two things."""
+        taken = dict.fromkeys(enable_gpios(self), "enable_gpio of a board")
+        if any(device.bus == 1 for device in self.i2c.values()):
+            taken |= dict.fromkeys(BUS_1_GPIOS, "I2C bus 1")
+        for name, pin in self.pins.items():
+            if pin.gpio in taken:
+                has = taken[pin.gpio]
+                raise ValueError(f"pins has GPIO {pin.gpio} as {name}, but {has} has it")
+            if pin.gpio is not None:
+                taken[pin.gpio] = f"pins.{name}"
 
 
 def enable_gpios(settings: Settings) -> tuple[int, ...]:

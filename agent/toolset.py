@@ -5,11 +5,14 @@ Each is listed here by hand. A start that is never asked anything loads none of 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent.clock import Clock
 from agent.dispatch.watcher import Watcher
 from agent.http import HttpClient
 from agent.memory.pdf import pages_of
+from agent.peripherals.gpio import DEVICES, PiPins, trouble_with_pins
+from agent.peripherals.i2c import I2cBuses, trouble_with_buses
 from agent.security.net import WebRules
 from agent.settings import Paths
 from agent.tools.base import AnyTool
@@ -17,7 +20,9 @@ from agent.tools.content_search import ContentSearchTool
 from agent.tools.file_edit import FileEditTool
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.glob_search import GlobSearchTool
+from agent.tools.gpio import gpio_tools
 from agent.tools.http_request import HttpRequestTool
+from agent.tools.i2c import i2c_tools
 from agent.tools.search_services import chosen
 from agent.tools.settings import WebSettings
 from agent.tools.system import SystemInfoTool
@@ -37,6 +42,9 @@ class Surroundings:
     clock: Clock
     http: HttpClient
     watchers: Sequence[Watcher]
+    pins: PiPins | None = None
+    buses: I2cBuses | None = None
+    devices: Path = DEVICES
 
 
 def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
@@ -50,9 +58,20 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         GlobSearchTool(workspace),
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
+        *_pin_tools(around),
         *_watch_tools(around.watchers),
         *_web_tools(around),
     )
+
+
+def _pin_tools(around: Surroundings) -> list[AnyTool]:
+    """Of this machine's own pins and buses, as far as they are configured and there."""
+    tools: list[AnyTool] = []
+    if around.pins and around.pins.pins and not trouble_with_pins(around.devices):
+        tools += gpio_tools(around.pins)
+    if around.buses and around.buses.devices and not trouble_with_buses(around.devices):
+        tools += i2c_tools(around.buses)
+    return tools
 
 
 def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:

@@ -1,3 +1,5 @@
+import dataclasses
+import importlib.util
 import json
 from pathlib import Path
 
@@ -5,6 +7,9 @@ import pytest
 
 from agent.http import HttpClient
 from agent.messages import Effect
+from agent.peripherals.gpio import PiPins
+from agent.peripherals.i2c import I2cBuses
+from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.providers.offline.toolbox import toolbox
 from agent.security.paths import HERE
 from agent.settings import Paths
@@ -70,3 +75,36 @@ def test_the_web_is_searched_only_by_whom_the_owner_chose(tmp_path: Path) -> Non
     for settings, count in ((WebSettings(), 0), (duckduckgo, 1)):
         around = Surroundings(settings, Paths(None, tmp_path), SteppedClock(), HttpClient(), ())
         assert [one.name for one in every_tool(around)].count("web_search") == count
+
+
+@pytest.mark.parametrize(
+    ("devices", "found"),
+    [
+        ((), set()),
+        (("gpiochip0",), {"gpio_list", "gpio_read", "gpio_write"}),
+        (("i2c-1",), {"i2c_scan", "i2c_read"}),
+    ],
+)
+def test_pins_of_this_machine_are_tools_only_where_they_are_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    devices: tuple[str, ...],
+    found: set[str],
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: "found")
+    for device in devices:
+        (tmp_path / device).touch()
+    around = Surroundings(
+        WebSettings(),
+        Paths(None, tmp_path),
+        SteppedClock(),
+        HttpClient(),
+        (),
+        pins=PiPins({"fan": PiPinSettings(gpio=17)}),
+        buses=I2cBuses({"sensor": I2cSettings(address=0x76)}),
+        devices=tmp_path,
+    )
+    names = {one.name for one in every_tool(around)}
+    assert {name for name in names if name.startswith(("gpio_", "i2c_"))} == found
+    none = dataclasses.replace(around, pins=PiPins({}), buses=None)
+    assert not {one.name for one in every_tool(none)} & found

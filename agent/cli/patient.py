@@ -51,6 +51,8 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         ],
         needs_board=any(board.port for board in settings.every_board()),
         enable_gpios=enable_gpios(settings),
+        pins=settings.pins,
+        i2c=settings.i2c,
         config=paths.config,
         refusal=refusal,
         holds_key=bool(settings.provider.api_key or settings.memory.postgres_url),

@@ -8,6 +8,7 @@ from pathlib import Path
 from agent.embeddings.base import Embedder
 from agent.link.board import SerialBoard
 from agent.memory.base import Memory
+from agent.peripherals.settings import I2cSettings, PiPinSettings
 
 
 class Level(enum.Enum):
@@ -80,6 +81,8 @@ class Patient:
         find_spending: what today has cost, and which limit is reached; empty for none.
         needs_board: whether a port is configured, so that one has to be there.
         enable_gpios: pins of this machine that let outputs have power.
+        pins: those that are tools, by name; and the devices on its buses.
+        devices: where the kernel shows them.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -92,6 +95,9 @@ class Patient:
     make_boards: Callable[[], Sequence[SerialBoard]]
     needs_board: bool = False
     enable_gpios: tuple[int, ...] = ()
+    pins: Mapping[str, PiPinSettings] = field(default_factory=dict)
+    i2c: Mapping[str, I2cSettings] = field(default_factory=dict)
+    devices: Path = Path("/dev")
     config: Path | None = None
     refusal: str = ""
     embeds_remotely: bool = False

@@ -1,0 +1,226 @@
+"""The Pi's own pins: one owner for the whole process, so that levels stay between calls.
+
+Outputs are at their safe values from the start, under the emergency stop and at the end. Nothing
+outside this process watches them: where it is killed or the Pi hangs, they stay as they are.
+"""
+
+import importlib.util
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from agent.errors import PinRefused
+from agent.peripherals.settings import PiPinSettings
+
+if TYPE_CHECKING:
+    from gpiozero import GPIODevice
+
+_log = logging.getLogger(__name__)
+
+DEVICES = Path("/dev")
+HOW_TO_INSTALL = "install it with `pip install 'barnacle[pi]'`"
+STOPPED = "the emergency stop holds the pins at their safe values"
+
+
+class Line(Protocol):
+    """One pin as somebody means it: whether it is on, not whether it is high."""
+
+    def read(self) -> bool: ...
+
+    def switch(self, *, on: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+
+OpenLine = Callable[[PiPinSettings], Line]
+CallOff = Callable[[], None]
+# Does something after so many seconds, unless it is called off
+Later = Callable[[float, Callable[[], None]], CallOff]
+
+
+def trouble_with_pins(devices: Path = DEVICES) -> str:
+    """Why no pin of this machine can be used, as far as can be seen without trying; or nothing."""
+    if not any(devices.glob("gpiochip*")):
+        return f"this machine has no {devices}/gpiochip*: remove [pins], or let the agent see them"
+    if importlib.util.find_spec("gpiozero") is None:
+        return f"gpiozero is not here: {HOW_TO_INSTALL}"
+    return ""
+
+
+class PiPins:
+    """The configured pins; safe to use from any thread."""
+
+    def __init__(
+        self,
+        pins: Mapping[str, PiPinSettings],
+        open_line: OpenLine | None = None,
+        later: Later | None = None,
+    ) -> None:
+        self.pins = dict(pins)
+        self._open_line = open_line or gpio_line
+        self._later = later or after
+        self._lines: dict[str, Line] = {}
+        self._endings: dict[str, tuple[int, CallOff]] = {}
+        self._begun = 0
+        self._is_stopped = False
+        self._is_closed = False
+        # Turns, timers and the emergency stop all switch
+        self._switching = threading.RLock()
+
+    def settle(self) -> None:
+        """Take the outputs and put them at their safe values; what cannot be had is said."""
+        for name, pin in self.pins.items():
+            if pin.kind == "output":
+                try:
+                    self.read(name)
+                except PinRefused as err:
+                    _log.warning("%s", err)
+
+    def read(self, name: str) -> bool:
+        """Whether it is on.
+
+        Raises:
+            PinRefused: it cannot be had.
+        """
+        with self._switching:
+            return self._line(name).read()
+
+    def write(self, name: str, *, on: bool) -> bool:
+        """Switch an output; what it reads then.
+
+        Raises:
+            PinRefused: it cannot be had, is no output, or must stay safe.
+        """
+        with self._switching:
+            pin = self._pin(name)
+            if pin.kind != "output":
+                raise PinRefused(f"{name} is an input")
+            if self._is_stopped and on != (pin.safe == "on"):
+                raise PinRefused(STOPPED)
+            line = self._line(name)
+            line.switch(on=on)
+            self._limit(name, pin, on=on)
+            return line.read()
+
+    def stop(self) -> None:
+        """Make everything safe and keep it so."""
+        with self._switching:
+            self._is_stopped = True
+            self.make_safe()
+
+    def allow(self) -> None:
+        """Let outputs be switched again; none moves by itself."""
+        with self._switching:
+            self._is_stopped = False
+
+    def make_safe(self) -> None:
+        """Every output at its safe value; one that fails does not keep the others."""
+        with self._switching:
+            for name in self._lines:
+                pin = self.pins[name]
+                if pin.kind == "output":
+                    self._rest(name, pin)
+
+    def close(self) -> None:
+        """Safe, and free for others, for good."""
+        with self._switching:
+            self.make_safe()
+            self._is_closed = True
+            while self._lines:
+                self._lines.popitem()[1].close()
+
+    def _pin(self, name: str) -> PiPinSettings:
+        if name not in self.pins:
+            raise PinRefused(f"there is no pin {name} in [pins]")
+        return self.pins[name]
+
+    def _line(self, name: str) -> Line:
+        pin = self._pin(name)
+        if self._is_closed:
+            raise PinRefused("the pins are not in use any more")
+        if name not in self._lines:
+            self._lines[name] = self._open_line(pin)
+        return self._lines[name]
+
+    def _limit(self, name: str, pin: PiPinSettings, *, on: bool) -> None:
+        """An output that stays on keeps the end it had: saying it again makes it no longer."""
+        if not on:
+            self._call_off(name)
+        elif pin.max_on_s is not None and name not in self._endings:
+            self._begun += 1
+            begun = self._begun
+            call_off = self._later(pin.max_on_s, lambda: self._end(name, begun))
+            self._endings[name] = (begun, call_off)
+
+    def _end(self, name: str, begun: int) -> None:
+        with self._switching:
+            # A timer that ran out while it was called off ends nothing that began since
+            if name in self._endings and self._endings[name][0] == begun:
+                _log.info("%s was on for as long as it may be", name)
+                self._rest(name, self.pins[name])
+
+    def _rest(self, name: str, pin: PiPinSettings) -> None:
+        self._call_off(name)
+        try:
+            self._lines[name].switch(on=pin.safe == "on")
+        except (PinRefused, OSError, RuntimeError) as err:
+            _log.error("%s could not be made safe: %r", name, err)
+
+    def _call_off(self, name: str) -> None:
+        if name in self._endings:
+            self._endings.pop(name)[1]()
+
+
+def after(delay_s: float, act: Callable[[], None]) -> CallOff:
+    """On a thread of its own, so that it also happens while the event loop stands still."""
+    timer = threading.Timer(delay_s, act)
+    timer.daemon = True
+    timer.start()
+    return timer.cancel
+
+
+def gpio_line(pin: PiPinSettings) -> Line:
+    """A pin behind gpiozero; an output starts at its safe value.
+
+    Raises:
+        PinRefused: the library or the pin is not there.
+    """
+    if importlib.util.find_spec("gpiozero") is None:
+        raise PinRefused(f"pins need gpiozero, which is not here: {HOW_TO_INSTALL}")
+    import gpiozero  # noqa: PLC0415 - only where a pin is used
+
+    try:
+        return GpioLine(_device(pin), is_high_on=pin.active == "high")
+    except (gpiozero.GPIOZeroError, OSError, RuntimeError) as err:
+        reason = str(err) or type(err).__name__
+        raise PinRefused(f"GPIO {pin.gpio} cannot be used: {reason}") from err
+
+
+def _device(pin: PiPinSettings) -> "GPIODevice":
+    import gpiozero  # noqa: PLC0415 - as above
+
+    if pin.kind == "output":
+        starts_high = (pin.safe == "on") == (pin.active == "high")
+        return gpiozero.DigitalOutputDevice(pin.gpio, initial_value=starts_high)
+    if pin.pull:
+        return gpiozero.DigitalInputDevice(pin.gpio, pull_up=pin.pull == "up")
+    return gpiozero.DigitalInputDevice(pin.gpio, pull_up=None, active_state=True)
+
+
+class GpioLine:
+    """A line behind gpiozero, by its level and by which one is on."""
+
+    def __init__(self, device: "GPIODevice", *, is_high_on: bool) -> None:
+        self._device = device
+        self._is_high_on = is_high_on
+
+    def read(self) -> bool:
+        return bool(self._device.pin.state) == self._is_high_on
+
+    def switch(self, *, on: bool) -> None:
+        self._device.value = on == self._is_high_on
+
+    def close(self) -> None:
+        self._device.close()

@@ -1,0 +1,132 @@
+"""The Pi's own pins as tools: those that are configured, by their names, and no others."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import msgspec
+
+from agent.messages import Effect, ToolResult
+from agent.peripherals.gpio import PiPins
+from agent.peripherals.settings import PiPinSettings
+from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
+from agent.tools.pins import in_time, one_of
+
+_SWITCH = ("off", "on")
+_EFFECTS = {"actuate": Effect.ACTUATE, "hazard": Effect.HAZARD}
+
+
+def gpio_tools(pins: PiPins) -> list[AnyTool]:
+    """Writing is there only where there is an output."""
+    has_output = any(pin.kind == "output" for pin in pins.pins.values())
+    writing: list[AnyTool] = [GpioWriteTool(pins)] if has_output else []
+    return [GpioListTool(pins), GpioReadTool(pins), *writing]
+
+
+class GpioListTool(Tool[NoArguments]):
+    """What is wired to this machine, and how it stands."""
+
+    name = "gpio_list"
+    description = "The Raspberry Pi's own pins by name, and whether each is on."
+    effect = Effect.READ
+    arguments_type = NoArguments
+
+    def __init__(self, pins: PiPins) -> None:
+        self._pins = pins
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        told = await in_time(lambda: [_told(name, self._pins) for name in self._pins.pins])
+        return _result({"pins": told})
+
+
+class GpioReadTool(Tool[Arguments]):
+    """Reads an input, or what an output was left at."""
+
+    name = "gpio_read"
+    description = "Read whether a pin of the Raspberry Pi itself is on or off."
+    effect = Effect.READ
+
+    def __init__(self, pins: PiPins) -> None:
+        self._pins = pins
+        self.arguments_type = _arguments("gpio_read", pins, lambda _pin: True)
+
+    async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
+        pin = cast("str", msgspec.structs.asdict(arguments)["pin"])
+        is_on = await in_time(partial(self._pins.read, pin))
+        return _result({"pin": pin, "value": _SWITCH[is_on]})
+
+
+class GpioWriteTool(Tool[Arguments]):
+    """Switches an output, which stays so until it is switched again."""
+
+    name = "gpio_write"
+    description = "Switch an output of the Raspberry Pi itself on or off."
+
+    def __init__(self, pins: PiPins) -> None:
+        self._pins = pins
+        kinds = {_EFFECTS[pin.danger] for pin in pins.pins.values() if pin.kind == "output"}
+        # What is said of the tool as a whole is the worst that it can do
+        self.effect = Effect.HAZARD if Effect.HAZARD in kinds else Effect.ACTUATE
+        value = ("value", one_of(dict.fromkeys(_SWITCH, ())))
+        self.arguments_type = _arguments("gpio_write", pins, _is_output, value)
+
+    def effect_of(self, arguments: Arguments) -> Effect:
+        pin = cast("str", msgspec.structs.asdict(arguments)["pin"])
+        return _EFFECTS[self._pins.pins[pin].danger]
+
+    def in_words(self, arguments: Arguments) -> str:
+        values = msgspec.structs.asdict(arguments)
+        pin = self._pins.pins[values["pin"]]
+        words = f"switch {values['pin']} (GPIO {pin.gpio} of the Pi) {values['value']}"
+        if values["value"] == "on" and pin.max_on_s is not None:
+            return f"{words}, for {pin.max_on_s:g} s at most"
+        return words
+
+    async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
+        values = msgspec.structs.asdict(arguments)
+        name, wanted = values["pin"], values["value"]
+        is_on = await in_time(partial(self._pins.write, name, on=wanted == "on"))
+        if _SWITCH[is_on] != wanted:
+            return ToolResult(success=False, text=f"{name} was switched {wanted} and is not")
+        told = {"pin": name, "value": wanted}
+        pin = self._pins.pins[name]
+        if is_on and pin.max_on_s is not None:
+            return _result({**told, "max_on_s": pin.max_on_s})
+        return _result(told)
+
+
+def _arguments(
+    tool: str,
+    pins: PiPins,
+    fits: Callable[[PiPinSettings], bool],
+    *further: tuple[str, Any],
+) -> type[Arguments]:
+    names = {name: pin.aliases for name, pin in pins.pins.items() if fits(pin)}
+    fields = [("pin", one_of(names)), *further]
+    made = msgspec.defstruct(f"{tool}_arguments", fields, bases=(Arguments,), frozen=True)
+    return cast("type[Arguments]", made)
+
+
+def _is_output(pin: PiPinSettings) -> bool:
+    return pin.kind == "output"
+
+
+def _told(name: str, pins: PiPins) -> dict[str, object]:
+    pin = pins.pins[name]
+    told: dict[str, object] = {
+        "name": name,
+        "gpio": pin.gpio,
+        "kind": pin.kind,
+        "value": _SWITCH[pins.read(name)],
+    }
+    if pin.kind == "output":
+        told |= {"safe": pin.safe, "danger": pin.danger}
+    if pin.max_on_s is not None:
+        told["max_on_s"] = pin.max_on_s
+    if pin.aliases:
+        told["aliases"] = pin.aliases
+    return told
+
+
+def _result(told: object) -> ToolResult:
+    return ToolResult(success=True, text=msgspec.json.encode(told).decode())

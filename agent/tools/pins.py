@@ -1,0 +1,34 @@
+"""What the tools for this machine's own pins and buses have in common: names, and a time limit."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from agent.errors import PinRefused
+
+R = TypeVar("R")
+
+# A pin answers at once and a bus within 0.1 s; a device that holds the bus does not
+DEVICE_TIMEOUT_S = 5.0
+
+
+async def in_time(act: Callable[[], R]) -> R:
+    """What a blocking call to the hardware returns.
+
+    Raises:
+        PinRefused: it was refused, or took too long.
+    """
+    try:
+        async with asyncio.timeout(DEVICE_TIMEOUT_S):
+            return await asyncio.to_thread(act)
+    except TimeoutError as err:
+        raise PinRefused(f"the hardware did not answer within {DEVICE_TIMEOUT_S:g} s") from err
+
+
+def one_of(names: Mapping[str, Sequence[str]]) -> Any:
+    """The type of an argument that is one of these names; their other words are told."""
+    kind: Any = Literal[tuple(names)]
+    known = ", ".join(f"{name} ({', '.join(words)})" for name, words in names.items() if words)
+    return Annotated[kind, msgspec.Meta(description=known)] if known else kind
