@@ -1,0 +1,99 @@
+"""What keeps a program apart: the seam, what it is given, and what comes back.
+
+A program in a sandbox has no network, a system it can only read, the workspace where it may have
+it, and little memory and time; it is ended with everything it started. Where no sandbox works
+there is none: nothing here runs a program without one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+# Long enough for a search through a whole card, short enough for a person who waits
+TIMEOUT_S = 60.0
+# Of each stream; a model is shown far less
+MAX_STREAM_BYTES = 1024 * 1024
+# A Pi with 512 MB has no more to give to something it does not trust
+MEMORY_BYTES = 64 * 1024 * 1024
+# Programs and shared libraries are mapped but take no memory of their own: four times as much
+_MAPPED_TIMES = 4
+# A script and a pipe of programs, and far from what would slow the agent down
+MAX_PROCESSES = 64
+MAX_FILES = 256
+# Of one file that is written, and of the temporary folder, which is memory
+MAX_FILE_BYTES = 16 * 1024 * 1024
+_PRLIMIT = "/usr/bin/prlimit"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A program to be run.
+
+    Args:
+        argv: exactly what is executed; the first word is looked for in PATH.
+        environment: all of it.
+        folder: where it begins, beneath the workspace; None where it has no workspace at all.
+        writes: it may change the workspace; otherwise it can only read there.
+        needs: further files and folders of this machine that it can read.
+        given: what it reads, in memory or as an open file; nothing by default.
+    """
+
+    argv: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: str | None = None
+    writes: bool = False
+    needs: Sequence[Path] = ()
+    given: bytes | BinaryIO = b""
+    timeout_s: float = TIMEOUT_S
+    memory_bytes: int = MEMORY_BYTES
+    stream_bytes: int = MAX_STREAM_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a program.
+
+    Args:
+        exit: its status; None where it was ended before it was done.
+        truncated: a stream was longer than it may be; the rest is lost.
+        ended: why it was ended, in words; empty where it ended by itself.
+    """
+
+    exit: int | None
+    stdout: bytes
+    stderr: bytes
+    truncated: bool = False
+    ended: str = ""
+
+
+class Sandbox(Protocol):
+    """Something that runs programs apart from everything else."""
+
+    # For people, such as "bubblewrap"
+    name: str
+
+    async def run(self, job: Job) -> Outcome:
+        """Run it to its end, or end it with all that it has started.
+
+        Raises:
+            SandboxBroken: nothing was run, or what became of it is not known.
+        """
+
+
+def limited(job: Job) -> list[str]:
+    """The same words behind a program that lowers what they may take, and becomes them."""
+    written = MAX_FILE_BYTES if job.writes else 0
+    return [
+        _PRLIMIT,
+        # What a process makes its own is memory; mapped files are not
+        f"--data={job.memory_bytes}",
+        f"--as={_MAPPED_TIMES * job.memory_bytes}",
+        f"--cpu={max(round(job.timeout_s), 1)}",
+        f"--nproc={MAX_PROCESSES}",
+        f"--nofile={MAX_FILES}",
+        f"--fsize={written}",
+        "--core=0",
+        "--",
+        *job.argv,
+    ]

@@ -1,0 +1,140 @@
+"""The sandbox made of namespaces by bubblewrap, for machines without our systemd units.
+
+The program sees the system's programs read-only, an empty /tmp and, where it may, the workspace
+under its own path; no network, no other processes, no other files, and no way to more rights.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.errors import SandboxBroken
+from agent.security.environment import PATH, child_environment
+from agent.security.grammars.base import KEPT_RESULTS
+from agent.security.sandbox import MAX_FILE_BYTES, Job, Outcome, limited
+from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of
+
+# A Pi under load starts a process in a tenth of it
+PROBE_TIMEOUT_S = 5.0
+# How the folders of programs and libraries are called, whether links into /usr or not
+_SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/lib32")
+# Where libraries are, what time it is here, and which of several programs a name means
+_ETC = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
+_NOBODY = "65534"
+_APART = (
+    *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
+    *("--cap-drop", "ALL", "--new-session", "--die-with-parent", "--hostname", "sandbox"),
+)
+
+
+class Bubblewrap:
+    """Programs in namespaces of their own."""
+
+    name = "bubblewrap"
+
+    def __init__(self, workspace: Path, program: str) -> None:
+        self._workspace = workspace.absolute()
+        self._program = program
+
+    def trouble(self) -> str:
+        """Why it does not work here, as it says itself; empty where it works."""
+        probe = Job(["true"], child_environment(self._workspace), None)
+        try:
+            done = subprocess.run(  # noqa: S603 - our own words
+                self.command(probe),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=PROBE_TIMEOUT_S,
+                env=dict(probe.environment),
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as err:
+            return type(err).__name__
+        if done.returncode == 0:
+            return ""
+        return done.stderr.decode(errors="replace").strip() or f"status {done.returncode}"
+
+    async def run(self, job: Job) -> Outcome:
+        if job.folder is not None:
+            self._workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with opened(job.given) as given:
+            try:
+                child = await asyncio.create_subprocess_exec(
+                    *self.command(job),
+                    stdin=given,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    env=dict(job.environment),
+                    # A group of its own, which is ended as one
+                    start_new_session=True,
+                )
+            except OSError as err:
+                raise SandboxBroken(f"the sandbox cannot be started: {err.strerror}") from err
+        return await _watched(child, job)
+
+    def command(self, job: Job) -> list[str]:
+        return [self._program, *_APART, *self._mounts(job), "--", *limited(job)]
+
+    def _mounts(self, job: Job) -> Iterator[str]:
+        yield from _system()
+        room = str(MAX_FILE_BYTES)
+        # What is written there is memory, so that each has its size
+        yield from ("--proc", "/proc", "--dev", "/dev", "--size", room, "--tmpfs", "/dev/shm")  # noqa: S108
+        yield from ("--remount-ro", "/dev", "--size", room, "--tmpfs", "/tmp")  # noqa: S108 - its own
+        for needed in job.needs:
+            yield from ("--ro-bind", str(needed), str(needed))
+        if job.folder is not None:
+            home = str(self._workspace)
+            yield from ("--bind" if job.writes else "--ro-bind", home, home)
+            if (self._workspace / KEPT_RESULTS).is_dir():
+                yield from ("--size", "4096", "--tmpfs", f"{home}/{KEPT_RESULTS}")
+            yield from ("--chdir", str(self._workspace / job.folder))
+        yield from ("--remount-ro", "/")
+
+
+def find_program() -> str | None:
+    return shutil.which("bwrap", path=PATH)
+
+
+def _system() -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr")
+    for folder in map(Path, _SYSTEM):
+        if folder.is_symlink():
+            yield from ("--symlink", str(folder.readlink()), str(folder))
+        elif folder.is_dir():
+            yield from ("--ro-bind", str(folder), str(folder))
+    for file in _ETC:
+        yield from ("--ro-bind-try", file, file)
+
+
+async def _watched(child: asyncio.subprocess.Process, job: Job) -> Outcome:
+    """Both streams until the program is done, or until it has taken too much of anything."""
+    out, err = Captured(job.stream_bytes), Captured(job.stream_bytes)
+    late = False
+
+    def end() -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+
+    def end_late() -> None:
+        nonlocal late
+        late = True
+        end()
+
+    deadline = asyncio.get_running_loop().call_later(job.timeout_s, end_late)
+    try:
+        async with asyncio.timeout(job.timeout_s + END_TIMEOUT_S), asyncio.TaskGroup() as tasks:
+            tasks.create_task(out.read(child.stdout, end))
+            tasks.create_task(err.read(child.stderr, end))
+            tasks.create_task(child.wait())
+    except TimeoutError as err_:
+        raise SandboxBroken("the sandbox does not end what it runs") from err_
+    finally:
+        deadline.cancel()
+        end()
+    return outcome_of(child.returncode, out, err, job.timeout_s if late else None)

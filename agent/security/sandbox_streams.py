@@ -1,0 +1,70 @@
+"""What goes into a program in a sandbox and what comes out of it, all within limits."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from agent.security.sandbox import Outcome
+
+# What is killed goes at once; a card that hangs may hold it up
+END_TIMEOUT_S = 10.0
+_PIECE_BYTES = 64 * 1024
+_SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+
+
+@dataclass(slots=True)
+class Captured:
+    """One stream, as far as it was read."""
+
+    limit_bytes: int
+    data: bytearray = field(default_factory=bytearray)
+    truncated: bool = False
+
+    async def read(self, stream: asyncio.StreamReader | None, too_much: Callable[[], None]) -> None:
+        """Until its end; `too_much` is called when there is more than may be kept."""
+        while stream is not None and (piece := await stream.read(_PIECE_BYTES)):
+            room = self.limit_bytes - len(self.data)
+            self.data += piece[:room]
+            if len(piece) > room and not self.truncated:
+                self.truncated = True
+                too_much()
+
+
+def outcome_of(
+    status: int | None, out: Captured, err: Captured, late_s: float | None = None
+) -> Outcome:
+    """What became of a program; `late_s` is the time it took in vain."""
+    truncated = out.truncated or err.truncated
+    ended = "it printed more than it may" if truncated else ""
+    if late_s is not None:
+        ended = f"it took longer than {late_s:g} s"
+    return Outcome(None if ended else status, bytes(out.data), bytes(err.data), truncated, ended)
+
+
+@contextlib.contextmanager
+def opened(given: bytes | BinaryIO) -> Iterator[int]:
+    """A descriptor to read it from; a program that turns hostile can change nothing of bytes."""
+    if not isinstance(given, bytes):
+        given.seek(0)
+        yield given.fileno()
+        return
+    handle = _sealed(given) if given else os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _sealed(given: bytes) -> int:
+    """A file in memory that nobody can make longer: its pages are not the reader's."""
+    handle = os.memfd_create("given", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    left = memoryview(given)
+    while left:
+        left = left[os.write(handle, left) :]
+    fcntl.fcntl(handle, fcntl.F_ADD_SEALS, _SEALS)
+    os.lseek(handle, 0, os.SEEK_SET)
+    return handle

@@ -1,0 +1,141 @@
+"""The sandbox that systemd makes: one unit for each job, started by a connection to its socket.
+
+The unit has no network, no devices, a system it can only read, and the workspace; what the job
+reads and writes is handed over as open descriptors. Going away ends the job.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from io import FileIO
+from pathlib import Path
+
+import msgspec
+
+from agent.errors import SandboxBroken
+from agent.security.sandbox import Job, Outcome, limited
+from agent.security.sandbox_runner import MAX_REQUEST_BYTES
+from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of
+
+# Where systemd/barnacle-tool.socket listens
+SOCKET = Path("/run/barnacle-tool/socket")
+# A unit starts within it on the smallest Pi under load
+START_TIMEOUT_S = 20.0
+_MAX_ANSWER_BYTES = 4096
+_LOST = "it took more memory or time than it may"
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What the runner says; without a status it says why there is none."""
+
+    exit: int | None = None
+    error: str = ""
+
+
+class SystemdSandbox:
+    """Programs in units of their own."""
+
+    name = "systemd"
+
+    def __init__(self, workspace: Path, address: Path = SOCKET) -> None:
+        self._workspace = workspace.absolute()
+        self._address = address
+
+    async def run(self, job: Job) -> Outcome:
+        line = self._request(job)
+        with ExitStack() as held:
+            connection = held.enter_context(socket.socket(socket.AF_UNIX))
+            connection.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
+            given = held.enter_context(opened(job.given))
+            out, out_end = (held.enter_context(file) for file in _pipe())
+            err, err_end = (held.enter_context(file) for file in _pipe())
+            try:
+                async with asyncio.timeout(START_TIMEOUT_S):
+                    await asyncio.get_running_loop().sock_connect(connection, str(self._address))
+                streams = [given, out_end.fileno(), err_end.fileno()]
+                socket.send_fds(connection, [line], streams)
+            except (OSError, TimeoutError) as error:
+                raise SandboxBroken(f"the sandbox cannot be reached: {error}") from error
+            # Only the job holds them now: their end is its end
+            out_end.close()
+            err_end.close()
+            return await _watched(connection, out, err, job)
+
+    def _request(self, job: Job) -> bytes:
+        folder = "/" if job.folder is None else str(self._workspace / job.folder)
+        asked = {"argv": limited(job), "environment": dict(job.environment), "folder": folder}
+        line = json.dumps(asked).encode() + b"\n"
+        if len(line) > MAX_REQUEST_BYTES:
+            raise SandboxBroken("the command is too long for the sandbox")
+        return line
+
+
+def _pipe() -> tuple[FileIO, FileIO]:
+    """What is read, and what is written."""
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    return FileIO(reading, "r"), FileIO(writing, "w")
+
+
+async def _watched(connection: socket.socket, out: FileIO, err: FileIO, job: Job) -> Outcome:
+    """Both streams and the answer, until the job is done or has taken too much of anything."""
+    told, trouble = Captured(job.stream_bytes), Captured(job.stream_bytes)
+    loop = asyncio.get_running_loop()
+    late = False
+
+    def end() -> None:
+        # The runner sees it, ends the job and answers all the same
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_WR)
+
+    def end_late() -> None:
+        nonlocal late
+        late = True
+        end()
+
+    deadline = loop.call_later(job.timeout_s, end_late)
+    most_s = job.timeout_s + START_TIMEOUT_S + END_TIMEOUT_S
+    try:
+        async with asyncio.timeout(most_s), asyncio.TaskGroup() as tasks:
+            tasks.create_task(_read(out, told, end))
+            tasks.create_task(_read(err, trouble, end))
+            answer = tasks.create_task(loop.sock_recv(connection, _MAX_ANSWER_BYTES))
+    except TimeoutError as error:
+        raise SandboxBroken("the sandbox does not end what it runs") from error
+    finally:
+        deadline.cancel()
+    status = _status(answer.result()) if not (late or told.truncated or trouble.truncated) else None
+    outcome = outcome_of(status, told, trouble, job.timeout_s if late else None)
+    return outcome if outcome.ended or status is not None else replace(outcome, ended=_LOST)
+
+
+async def _read(pipe: FileIO, captured: Captured, too_much: Callable[[], None]) -> None:
+    stream = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), pipe
+    )
+    try:
+        await captured.read(stream, too_much)
+    finally:
+        transport.close()
+
+
+def _status(answer: bytes) -> int | None:
+    """How the job ended; None where the unit was ended together with it.
+
+    Raises:
+        SandboxBroken: in the runner's words.
+    """
+    if not answer:
+        return None
+    try:
+        told = msgspec.json.decode(answer, type=_Answer)
+    except msgspec.DecodeError as error:
+        raise SandboxBroken("the sandbox does not answer as it should") from error
+    if told.exit is None:
+        raise SandboxBroken(f"the sandbox refuses: {told.error}")
+    return told.exit
