@@ -21,7 +21,7 @@ from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
-from agent.tools.settings import WebSettings
+from agent.tools.settings import ShellSettings, WebSettings
 
 Environ = Mapping[str, str]
 
@@ -44,6 +44,7 @@ class Settings(Section, frozen=True, kw_only=True):
     pins: dict[str, PiPinSettings] = msgspec.field(default_factory=dict)
     i2c: dict[str, I2cSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
+    shell: ShellSettings = ShellSettings()
     terminal: TerminalSettings = TerminalSettings()
     log: LogSettings = LogSettings()
 

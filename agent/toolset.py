@@ -4,7 +4,7 @@ Each is listed here by hand. A start that is never asked anything loads none of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.clock import Clock
@@ -14,6 +14,7 @@ from agent.memory.pdf import pages_of
 from agent.peripherals.gpio import DEVICES, PiPins, trouble_with_pins
 from agent.peripherals.i2c import I2cBuses, trouble_with_buses
 from agent.security.net import WebRules
+from agent.security.sandbox import Sandbox
 from agent.settings import Paths
 from agent.tools.base import AnyTool
 from agent.tools.content_search import ContentSearchTool
@@ -24,7 +25,8 @@ from agent.tools.gpio import gpio_tools
 from agent.tools.http_request import HttpRequestTool
 from agent.tools.i2c import i2c_tools
 from agent.tools.search_services import chosen
-from agent.tools.settings import WebSettings
+from agent.tools.settings import ShellSettings, WebSettings
+from agent.tools.shell import ShellTool, Workshop
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
@@ -45,6 +47,9 @@ class Surroundings:
     pins: PiPins | None = None
     buses: I2cBuses | None = None
     devices: Path = DEVICES
+    shell: ShellSettings = field(default_factory=ShellSettings)
+    # None where nothing keeps programs apart
+    sandbox: Sandbox | None = None
 
 
 def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
@@ -59,6 +64,7 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
         *_pin_tools(around),
+        *_programs(around),
         *_watch_tools(around.watchers),
         *_web_tools(around),
     )
@@ -72,6 +78,13 @@ def _pin_tools(around: Surroundings) -> list[AnyTool]:
     if around.buses and around.buses.devices and not trouble_with_buses(around.devices):
         tools += i2c_tools(around.buses)
     return tools
+
+
+def _programs(around: Surroundings) -> list[AnyTool]:
+    if around.sandbox is None:
+        return []
+    workshop = Workshop(around.sandbox, around.paths.workspace, around.shell)
+    return [ShellTool(workshop)]
 
 
 def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:

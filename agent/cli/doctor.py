@@ -23,6 +23,7 @@ from agent.health.checks import (
     pins,
     provider,
     python,
+    sandbox,
     spending,
     state,
 )
@@ -41,6 +42,7 @@ CHECKS: Mapping[str, Check] = {
     "enable": enable.check,
     "pins": pins.check,
     "i2c": i2c.check,
+    "sandbox": sandbox.check,
     "embeddings": embeddings.check,
     "documents": documents.check,
     "provider": provider.check,

@@ -1,4 +1,4 @@
-"""The `[web]` section: what of the web may be reached, and who is asked when it is searched."""
+"""The sections of the tools: what of the web may be reached, and which programs may be run."""
 
 from typing import Annotated
 
@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from agent.config import Secret, Section
+from agent.security.environment import complaint_about
 
 Name = Annotated[str, Meta(pattern=r"^(\*\.)?([a-z0-9_-]+\.)+[a-z0-9-]+$", max_length=253)]
 # A host or address at home, and its port
@@ -60,3 +61,27 @@ class WebSettings(Section, frozen=True, kw_only=True):
                 raise ValueError(f"search {name} has a key that is none: only plain characters")
         if len(self.search) > 1:
             raise ValueError("search must be one service only")
+
+
+# Each has a grammar, and each only looks
+PROGRAMS = (
+    *("cat", "cut", "date", "df", "diff", "du", "echo", "file", "find", "grep", "head", "jq"),
+    *("ls", "sha256sum", "sort", "stat", "tail", "uname", "uniq", "uptime", "wc"),
+)
+
+
+class ShellSettings(Section, frozen=True, kw_only=True):
+    """Programs."""
+
+    # What `shell` may run by its words, in the sandbox only; an empty list leaves scripts alone
+    programs: tuple[str, ...] = PROGRAMS
+    # What programs are told besides PATH, LANG and HOME, such as TZ
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for program in self.programs:
+            if program not in PROGRAMS:
+                raise ValueError(f"programs knows no grammar for {program}: {', '.join(PROGRAMS)}")
+        for name, value in self.environment.items():
+            if complaint := complaint_about(name, value):
+                raise ValueError(f"environment is refused: {complaint}")

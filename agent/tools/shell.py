@@ -1,0 +1,129 @@
+"""Running programs in the workspace: one program by its words, or a whole script after a question.
+
+Words are checked by the program's grammar and are executed as they are; programs that have one
+only look. A script is a shell's, so nothing of it can be known beforehand: the sandbox, which has
+no network, is all that holds it. Without a sandbox there is no such tool.
+"""
+
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BadArguments, BarnacleError, CommandRefused
+from agent.messages import Effect, Provenance, ToolResult
+from agent.security.argv import MAX_BYTES, MAX_WORDS, accepted
+from agent.security.environment import child_environment
+from agent.security.grammars.base import path as refuse_path
+from agent.security.sandbox import Job, Outcome, Sandbox
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.files import RelativePath, plain
+from agent.tools.settings import ShellSettings
+
+_LAYOUT = "\n\t"
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+class ShellArguments(Arguments, frozen=True):
+    """A program and its words, or a script; never both."""
+
+    argv: Annotated[
+        tuple[Annotated[str, Meta(max_length=MAX_BYTES)], ...],
+        Meta(max_length=MAX_WORDS, description='such as ["grep","-n","pump","log.txt"]'),
+    ] = ()
+    script: Annotated[
+        str, Meta(max_length=MAX_BYTES, description="for sh, only where argv cannot do it")
+    ] = ""
+    folder: RelativePath = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """Where programs are run and what they may be."""
+
+    sandbox: Sandbox
+    workspace: Path
+    settings: ShellSettings
+
+    def job(self, argv: tuple[str, ...], folder: str, *, writes: bool) -> Job:
+        environment = child_environment(self.workspace, self.settings.environment)
+        return Job(argv, environment, plain(folder), writes)
+
+
+class ShellTool(Tool[ShellArguments]):
+    """Runs a program or a script."""
+
+    name = "shell"
+    description = "Run a program such as ls, grep, find, sort or jq by its words, or a script."
+    effect = Effect.EXECUTE
+    arguments_type = ShellArguments
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    def parse(self, arguments_json: str) -> ShellArguments:
+        """Nobody is asked about what is refused anyway."""
+        arguments = super().parse(arguments_json)
+        try:
+            self._argv(arguments)
+        except CommandRefused as err:
+            raise BadArguments(str(err)) from err
+        return arguments
+
+    def effect_of(self, arguments: ShellArguments) -> Effect:
+        # Every grammar leaves out what does more than look
+        return Effect.EXECUTE if arguments.script else Effect.READ
+
+    def in_words(self, arguments: ShellArguments) -> str:
+        if not arguments.script:
+            return ""
+        name = self._workshop.sandbox.name
+        return f"a script for sh, in the sandbox ({name}): no network, the workspace can be changed"
+
+    async def execute(self, arguments: ShellArguments, context: ToolContext) -> ToolResult:
+        try:
+            argv = self._argv(arguments)
+            writes = bool(arguments.script)
+            job = self._workshop.job(argv, arguments.folder, writes=writes)
+            outcome = await self._workshop.sandbox.run(job)
+        except BarnacleError as err:
+            return ToolResult(success=False, text=str(err))
+        return told(outcome, "shell")
+
+    def _argv(self, arguments: ShellArguments) -> tuple[str, ...]:
+        """What is executed, word for word.
+
+        Raises:
+            CommandRefused: it may not be.
+        """
+        if complaint := refuse_path(arguments.folder):
+            raise CommandRefused(f"folder: {complaint}")
+        if bool(arguments.argv) == bool(arguments.script):
+            raise CommandRefused("give either argv or script")
+        if not arguments.script:
+            return accepted(arguments.argv, self._workshop.settings.programs)
+        hidden = {char for char in arguments.script if unicodedata.category(char) in _HIDDEN}
+        if hidden - set(_LAYOUT):
+            raise CommandRefused("the script has characters that cannot be seen")
+        return ("sh", "-c", arguments.script)
+
+
+def told(outcome: Outcome, source: str) -> ToolResult:
+    """How it ended and what it printed; anybody may have written what it read."""
+    fields: dict[str, object] = {
+        "exit": outcome.exit,
+        "stdout": outcome.stdout.decode(errors="replace"),
+        "stderr": outcome.stderr.decode(errors="replace"),
+        "truncated": outcome.truncated,
+    }
+    if outcome.ended:
+        fields["ended"] = outcome.ended
+    return ToolResult(
+        success=outcome.exit is not None,
+        text=msgspec.json.encode(fields).decode(),
+        provenance=Provenance.TOOL,
+        source=source,
+    )

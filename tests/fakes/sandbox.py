@@ -1,0 +1,66 @@
+"""Sandboxes for tests: one that only repeats, and the real ones where this machine has them."""
+
+import functools
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+
+from agent.security import sandbox_runner
+from agent.security.sandbox import Job, Outcome
+from agent.security.sandbox_bubblewrap import Bubblewrap, find_program
+
+_START_TIMEOUT_S = 10.0
+
+
+class EchoingSandbox:
+    """Runs nothing: every job is kept, and ends well with the same words."""
+
+    name = "an echo"
+
+    def __init__(self, workspace: Path, printed: bytes = b"printed") -> None:
+        self.workspace = workspace
+        self.printed = printed
+        self.jobs: list[Job] = []
+
+    async def run(self, job: Job) -> Outcome:
+        self.jobs.append(job)
+        return Outcome(0, self.printed, b"")
+
+
+@functools.cache
+def no_bubblewrap() -> str:
+    """Why programs cannot be kept apart by it here; empty where they can."""
+    program = find_program()
+    if program is None:
+        return "bubblewrap is not installed: apt-get install bubblewrap"
+    trouble = Bubblewrap(Path("/nowhere"), program).trouble()
+    return trouble and f"bubblewrap may not make namespaces here: {trouble}"
+
+
+def no_activation() -> str:
+    """Why no socket can be served as systemd would; empty where it can."""
+    there = which("systemd-socket-activate")
+    return "" if there else "systemd-socket-activate is not installed: apt-get install systemd"
+
+
+def bubblewrap(workspace: Path) -> Bubblewrap:
+    return Bubblewrap(workspace, find_program() or "")
+
+
+@contextmanager
+def activated(address: Path, *options: str) -> Iterator[None]:
+    """Our runner behind a real socket, started for each connection as the unit would."""
+    runner = [sys.executable, "-I", "-S", sandbox_runner.__file__, *options]
+    listen = ["systemd-socket-activate", "--accept", "--inetd", "-l", str(address), *runner]
+    with subprocess.Popen(listen, stderr=subprocess.DEVNULL) as server:
+        until_s = time.monotonic() + _START_TIMEOUT_S
+        while not address.exists() and time.monotonic() < until_s:
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            server.terminate()
