@@ -5,13 +5,19 @@ message is committed, so a platform may be told that it was received.
 """
 
 import enum
+import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent.messages import Inbound, Outbound
 
 Deliver = Callable[[Inbound], Awaitable[None]]
+
+# A million possibilities, for two minutes, of which each question takes one
+QUESTION_ID_CHARS = 4
+# Nothing that is taken for something else
+_EASILY_TYPED = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 class Answer(enum.Enum):
@@ -21,23 +27,33 @@ class Answer(enum.Enum):
     YES = "yes"
     # Not this call
     NO = "no"
-    # This exact call from now on
+    # Every call of the narrow kind that the question named, for a while
     ALWAYS = "always"
     # Nobody could be asked, or nobody answered in time
     NONE = "none"
+
+
+def new_question_id() -> str:
+    """Short enough to be typed; nobody guesses it in the time that a question stays open."""
+    return "".join(secrets.choice(_EASILY_TYPED) for _ in range(QUESTION_ID_CHARS))
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a person is asked before a tool acts; `arguments_json` is shown whole or not asked.
 
-    `words` is the tool's own sentence about the call, empty where it has none.
+    Args:
+        words: the tool's own sentence about the call, empty where it has none.
+        always: what "always" would stand for, in words; empty where only yes and no are answers.
+        question_id: a yes counts only from whoever was asked, where they were asked, to this.
     """
 
     tool: str
     arguments_json: str
     reason: str
     words: str = ""
+    always: str = ""
+    question_id: str = field(default_factory=new_question_id)
 
 
 class Channel(ABC):

@@ -14,7 +14,7 @@ from agent.channels.lines import Lines
 from agent.clock import Clock
 from agent.errors import BarnacleError
 from agent.messages import Inbound, Outbound, Provenance
-from agent.printable import printable_text, spelled_out
+from agent.printable import printable_line, printable_text, spelled_out
 
 # The person at the keyboard of the device
 OWNER = "owner"
@@ -22,10 +22,13 @@ OWNER = "owner"
 LOCAL = "local"
 # Longest answer that is shown; a model cannot flood the screen
 MAX_SHOWN_CHARS = 256 * 1024
+# What "always" would stand for, in one line
+MAX_ALWAYS_CHARS = 400
 # An answer that takes longer than this to begin is announced
 PATIENCE_S = 1.0
 _WAITING = "…"
 _ANSWER_PROMPT = "[y]es / [n]o / [a]lways: "
+_YES_NO_PROMPT = "[y]es / [n]o: "
 _ERASE_LINE = "\x1b[K"
 _ANSWERS = {
     "y": Answer.YES,
@@ -117,22 +120,24 @@ class Terminal(Channel):
         async with self._questions:
             self._erase_announcement()
             words = f"{printable_text(question.words, MAX_SHOWN_CHARS)}\n" if question.words else ""
-            self._write(
-                f"\n{words}{question.tool} {shown}\nIt needs your word: {question.reason}.\n"
-            )
+            always = printable_line(question.always, MAX_ALWAYS_CHARS)
+            stands = f"Always would be: {always}.\n" if always else ""
+            asked = f"{question.tool} {shown}\nIt needs your word: {question.reason}.\n"
+            self._write(f"\n{words}{asked}{stands}")
             self._is_asking = True
             try:
-                return await self._read_answer()
+                return await self._read_answer(may_stand=bool(always))
             finally:
                 self._is_asking = False
 
-    async def _read_answer(self) -> Answer:
+    async def _read_answer(self, *, may_stand: bool) -> Answer:
+        prompt = _ANSWER_PROMPT if may_stand else _YES_NO_PROMPT
         while True:
-            line = await self._line_for_a_question()
+            line = await self._line_for_a_question(prompt)
             if line is None:
                 return Answer.NONE
             answer = _ANSWERS.get(line.strip().lower())
-            if answer is not None:
+            if answer is not None and (may_stand or answer is not Answer.ALWAYS):
                 return answer
 
     async def _line_for_the_agent(self) -> str | None:
@@ -154,11 +159,11 @@ class Terminal(Channel):
             if line is None:
                 return None
 
-    async def _line_for_a_question(self) -> str | None:
+    async def _line_for_a_question(self, prompt: str) -> str | None:
         if not self._at_prompt:
-            return await self._lines.read(_ANSWER_PROMPT)
+            return await self._lines.read(prompt)
         # The line that is being waited for belongs to the question
-        self._write(_ANSWER_PROMPT)
+        self._write(prompt)
         wanted: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._wanted = wanted
         try:

@@ -1,4 +1,4 @@
-"""`barnacle approvals list | revoke`: the calls that the owner said "always" to."""
+"""`barnacle approvals list | revoke`: the kinds of call that the owner said "always" to."""
 
 import time
 from argparse import Namespace
@@ -9,6 +9,7 @@ from agent.cli.memory_text import say_rows
 from agent.cli.output import say, say_json
 from agent.clock import SystemClock
 from agent.errors import BadArguments
+from agent.messages import Provenance
 from agent.security.approvals import Standing, StandingApprovals
 
 # Of a call's hash: enough to tell a handful apart
@@ -42,12 +43,14 @@ def _list(known: Sequence[Standing], *, as_json: bool) -> None:
     if as_json:
         say_json([_as_json(one) for one in known])
     elif known:
-        say_rows([
-            (one.call[:_SHOWN_DIGITS], f"until {_day(one.until_s)}", one.tool, one.arguments)
-            for one in known
-        ])  # fmt: skip
+        say_rows([_cells(one) for one in known])
     else:
         say("you have said always to nothing")
+
+
+def _cells(one: Standing) -> tuple[str, ...]:
+    until = f"until {_day(one.until_s)}"
+    return one.call[:_SHOWN_DIGITS], until, one.tool, one.arguments, one.words
 
 
 def _as_json(one: Standing) -> dict[str, object]:
@@ -55,8 +58,16 @@ def _as_json(one: Standing) -> dict[str, object]:
         "id": one.call,
         "tool": one.tool,
         "arguments": one.arguments,
+        "words": one.words,
+        "trust": _trust_of(one),
         "until": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime(one.until_s)),
     }
+
+
+def _trust_of(one: Standing) -> str:
+    """The least trusted turn it holds for; what is no trust at all holds for none."""
+    known = {trust.value: trust.name.lower() for trust in Provenance}
+    return known.get(one.trust, "none")
 
 
 def _day(until_s: float) -> str:

@@ -17,8 +17,8 @@ from agent.clock import Clock
 from agent.dispatch import tally
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
-from agent.security.approvals import call_hash
 from agent.security.audit import Audit
+from agent.security.binding import NOTHING, Dependence, Pattern, act_hash, call_hash
 from agent.security.chain import Row, Value
 from agent.security.policy import ALL, Call, Counters, Decision, Policy, Verdict
 from agent.security.redact import without_contents
@@ -46,6 +46,9 @@ class Circumstances:
     Args:
         source: where the least trusted text of the turn came from.
         arguments: as the tool understood them, top level only.
+        words: what the call does, in the tool's own words.
+        dependence: what a yes is bound to besides the call.
+        pattern: which calls an "always" is for; None is this very call.
     """
 
     person: str = ""
@@ -53,6 +56,9 @@ class Circumstances:
     source: str = ""
     turn: str = ""
     arguments: Mapping[str, str] = field(default_factory=dict)
+    words: str = ""
+    dependence: Dependence = NOTHING
+    pattern: Pattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,11 @@ class Case:
     effect: Effect
     provenance: Provenance
     circumstances: Circumstances
+
+    def act(self) -> str:
+        """What a yes is for; reads the disk."""
+        call = self.call
+        return act_hash(call.name, call.arguments_json, self.circumstances.dependence)
 
     @property
     def as_call(self) -> Call:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from agent.channels.base import Answer, Question
-from agent.dispatch.gate import Ask, Gate
+from agent.dispatch.gate import Gate
+from agent.dispatch.questions import Ask
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
 from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.policy import Verdict
-from agent.tools.base import AnyTool, ToolContext
+from agent.tools.base import AnyTool, Arguments, ToolContext
 from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -225,17 +225,15 @@ class TurnRunner:
             arguments = tool.parse(call.arguments_json)
         except BadArguments as err:
             return guidance.unfit(call, err)
-        ask = partial(_ask_in_words, seams.ask, tool.in_words(arguments))
         effect, trust = tool.effect_of(arguments), context.provenance
-        around = Circumstances(
-            context.person, context.conversation, context.source, turn, texts_of(arguments)
-        )
-        decision = await self._gate.admit(call, effect, trust, ask, around)
+        around = _circumstances(tool, arguments, context, turn)
+        decision = await self._gate.admit(call, effect, trust, seams.ask, around)
         if decision.verdict is not Verdict.ALLOW:
             return ToolResult(
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
             )
-        result = await _execute(tool, arguments, context, seams)
+        confirm = partial(self._gate.confirm, decision, effect)
+        result = await _execute(tool, arguments, context, seams, confirm)
         await self._gate.came_of(call, effect, trust, around, result)
         return await self._results.bounded(tool, result) if self._results else result
 
@@ -246,16 +244,33 @@ def _new_guidance() -> "Guidance":
     return Guidance()
 
 
-async def _ask_in_words(ask: Ask, words: str, question: Question) -> Answer:
-    return await ask(replace(question, words=words))
+def _circumstances(
+    tool: AnyTool, arguments: Arguments, context: ToolContext, turn: str
+) -> Circumstances:
+    return Circumstances(
+        context.person,
+        context.conversation,
+        context.source,
+        turn,
+        texts_of(arguments),
+        tool.in_words(arguments),
+        tool.binds_to(arguments),
+        tool.always_for(arguments),
+    )
 
 
 async def _execute(
-    tool: AnyTool, arguments: object, context: ToolContext, seams: TurnSeams
+    tool: AnyTool,
+    arguments: object,
+    context: ToolContext,
+    seams: TurnSeams,
+    confirm: BeforeEffect,
 ) -> ToolResult:
     try:
         if tool.effect_of(arguments) is not Effect.READ:
             await seams.before_effect()
+        # Last of all: between this and the act nothing waits
+        await confirm()
         return await tool.execute(arguments, context)
     except StorageFull as err:
         return ToolResult(success=False, text=f"refused, because it could not be recorded: {err}")

@@ -14,7 +14,7 @@ _RULES = {
     "presence": "agent.presence_for lists the effects for which the button has to be pressed",
     "no-presence": "press the button of board.approve_button in time, or change agent.presence_for",
     "standing-approval": "you said always to it; `barnacle approvals revoke` has you asked again",
-    "owner-yes": "a yes is for once; `always` is for the same call for 30 days",
+    "owner-yes": "a yes is for one act; `always` is for the calls that the question names, for 30 days",
     "owner-always": "`barnacle approvals revoke` has you asked again",
     "owner-no": "ask for it again and say yes",
     "no-answer": "ask for it again and answer within 120 s",

@@ -12,6 +12,7 @@ import msgspec
 from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
 from agent.messages import Effect, Provenance, ToolResult, ToolSpec
+from agent.security.binding import NOTHING, Dependence, Pattern
 from agent.tools.schema import parameters_of
 
 # Longest arguments a model may write: as long as a whole answer may be
@@ -68,6 +69,16 @@ class Tool(ABC, Generic[A]):
         """What this very call does, for a person who is asked; empty where the arguments say it."""
         del arguments
         return ""
+
+    def binds_to(self, arguments: A) -> Dependence:
+        """What a yes to this call is bound to besides its arguments: folder, files, environment."""
+        del arguments
+        return NOTHING
+
+    def always_for(self, arguments: A) -> Pattern | None:
+        """Which calls an "always" to this one is for; None is the very same call."""
+        del arguments
+        return None
 
     def spec(self) -> ToolSpec:
         return ToolSpec(

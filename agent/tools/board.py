@@ -17,6 +17,7 @@ from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method, Pin
 from agent.link.octets import limit_of
 from agent.link.packing import is_whole, range_of
 from agent.messages import Effect, ToolResult
+from agent.security.binding import Pattern
 from agent.tools.base import (
     MAX_ARGUMENTS_BYTES,
     AnyTool,
@@ -131,6 +132,13 @@ class BoardTool(Tool[Arguments]):
 
     def parse(self, arguments_json: str) -> Arguments:
         return super().parse(self._with_proper_names(arguments_json))
+
+    def always_for(self, arguments: Arguments) -> Pattern | None:
+        """A pin stays what it is, whatever is done with it."""
+        fields = [one.name for one in self._method.arguments if one.pins]
+        pins = {name: str(getattr(arguments, name)) for name in fields}
+        named = " and ".join(f"{name} {pin}" for name, pin in pins.items())
+        return Pattern(pins, f"{self.name} with {named}, any value") if pins else None
 
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         values: dict[str, Value] = msgspec.structs.asdict(arguments)

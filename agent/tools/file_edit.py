@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
+from agent.security.binding import Dependence
 from agent.security.paths import change_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import (
@@ -40,6 +41,10 @@ class FileEditTool(Tool[EditArguments]):
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
+
+    def binds_to(self, arguments: EditArguments) -> Dependence:
+        """What stands there now is what the owner agreed to have replaced."""
+        return Dependence(self._workspace, (plain(arguments.path),))
 
     async def execute(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
         def edit() -> dict[str, object]:

@@ -17,6 +17,7 @@ from msgspec import Meta
 
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, Provenance, ToolResult
+from agent.security.binding import Dependence
 from agent.security.paths import HERE, list_beneath, open_beneath, write_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
 
@@ -135,6 +136,10 @@ class FileWriteTool(Tool[WriteArguments]):
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
+
+    def binds_to(self, arguments: WriteArguments) -> Dependence:
+        """What stands there now is what the owner agreed to have replaced."""
+        return Dependence(self._workspace, (plain(arguments.path),))
 
     async def execute(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
         def write() -> dict[str, object]:

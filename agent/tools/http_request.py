@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from agent.errors import BadArguments, BarnacleError
 from agent.messages import Effect, Provenance, ToolResult
+from agent.security.binding import Pattern
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, seen
 from agent.tools.web_fetch import Url, is_text, refuse_unreachable
@@ -64,6 +65,12 @@ class HttpRequestTool(Tool[RequestArguments]):
         if len(arguments.body.encode(errors="replace")) > MAX_SENT_BYTES:
             raise BadArguments(f"the body is longer than {MAX_SENT_BYTES} bytes")
         return arguments
+
+    def always_for(self, arguments: RequestArguments) -> Pattern:
+        """A host and what is done with it; what is sent there is left free."""
+        origin = self._web.place_of(arguments.url).origin
+        fixed = {"origin": origin, "method": arguments.method}
+        return Pattern(fixed, f"{arguments.method} requests to {origin}, any path and body")
 
     async def execute(self, arguments: RequestArguments, context: ToolContext) -> ToolResult:
         headers = {name.lower(): value for name, value in arguments.headers.items()}

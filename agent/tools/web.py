@@ -1,7 +1,8 @@
 """Requests to the web: to addresses that were checked, under limits, redirects followed by hand.
 
-A name is looked up once; what was checked is what is connected to. Of a request only its method
-and host are logged, never its path, headers or body.
+A name is looked up once; what was checked is what is connected to. A redirect to another host is
+not followed but told: going there is a new decision. Of a request only its method and host are
+logged, never its path, headers or body.
 """
 
 import asyncio
@@ -29,7 +30,8 @@ MAX_REDIRECTS = 3
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # Others would send what was meant for one place to another
 _REPEATABLE = frozenset({"GET", "HEAD"})
-# All that goes along when a redirect leads to another host
+_USUAL_PORTS = frozenset({80, 443})
+# All that goes along when a redirect leads to another form of the same host
 _UNPERSONAL = frozenset({"accept", "accept-language"})
 # Control characters but tab and line feed, what has no width, what turns text around, tags
 _UNSEEN = re.compile(
@@ -95,7 +97,7 @@ class Web:
         return self._rules.place_of(url)
 
     async def fetch(self, request: WebRequest) -> WebAnswer:
-        """The answer of whoever the redirects lead to.
+        """The answer of this host; one that redirects to another has that place as `location`.
 
         Raises:
             AddressRefused: somewhere on the way nothing of ours may go.
@@ -108,24 +110,24 @@ class Web:
                     answer = await self._fetch_once(place, request)
                     if not _is_redirect(request.method, answer):
                         return answer
-                    place, request = self._followed(place, request, answer.location)
+                    following = self._redirected(place, answer.location)
+                    if _is_elsewhere(place, following):
+                        return replace(answer, location=following.url)
+                    if following.origin != place.origin:
+                        request = replace(request, headers=_unpersonal(request.headers))
+                    place = following
         except TimeoutError as err:
             raise NetworkError(f"{place.host} took longer than {TOTAL_TIMEOUT_S:.0f} s") from err
         raise NetworkError(f"{place.host} redirects more than {MAX_REDIRECTS} times")
 
-    def _followed(
-        self, place: Place, request: WebRequest, location: str
-    ) -> tuple[Place, WebRequest]:
+    def _redirected(self, place: Place, location: str) -> Place:
         try:
             following = self.place_of(urljoin(place.url, location))
         except ValueError as err:
             raise AddressRefused(f"{place.host} redirects to what is no URL") from err
         if place.scheme == "https" and following.scheme == "http":
             raise AddressRefused(f"{place.host} redirects to a connection that is not protected")
-        if following.origin == place.origin:
-            return following, request
-        kept = {name: text for name, text in request.headers.items() if name in _UNPERSONAL}
-        return following, replace(request, headers=kept)
+        return following
 
     async def _fetch_once(self, place: Place, request: WebRequest) -> WebAnswer:
         address = await self._address_of(place)
@@ -163,13 +165,29 @@ async def look_up(host: str, port: int) -> list[str]:
     return [str(info[4][0]) for info in found]
 
 
+def is_redirect(answer: WebAnswer) -> bool:
+    """It only says where to look instead."""
+    return answer.status in _REDIRECTS and bool(answer.location)
+
+
 def seen(text: str) -> str:
     """What a person would see of it: nothing hidden between the letters."""
     return _UNSEEN.sub("", text.replace("\r\n", "\n"))
 
 
 def _is_redirect(method: str, answer: WebAnswer) -> bool:
-    return answer.status in _REDIRECTS and method in _REPEATABLE and bool(answer.location)
+    return method in _REPEATABLE and is_redirect(answer)
+
+
+def _is_elsewhere(place: Place, following: Place) -> bool:
+    """Another host or port; `www.` before it and the protected form of it are the same one."""
+    hosts = {one.host.removeprefix("www.") for one in (place, following)}
+    ports = {one.port for one in (place, following)}
+    return len(hosts) > 1 or (len(ports) > 1 and not ports <= _USUAL_PORTS)
+
+
+def _unpersonal(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name: text for name, text in headers.items() if name in _UNPERSONAL}
 
 
 async def _body_of(answer: HttpAnswer) -> tuple[bytes, bool]:

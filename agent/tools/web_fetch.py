@@ -7,11 +7,12 @@ from msgspec import Meta
 
 from agent.errors import AddressRefused, BadArguments, BarnacleError, NetworkError
 from agent.messages import Effect, Provenance, ToolResult
+from agent.security.binding import Pattern
 from agent.security.net import MAX_URL_CHARS
 from agent.tools import readable_program
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.confined import output_of
-from agent.tools.web import Web, WebAnswer, WebRequest, seen
+from agent.tools.web import Web, WebAnswer, WebRequest, is_redirect, seen
 
 # Some three thousand tokens at a time
 PART_CHARS = 10_000
@@ -52,9 +53,15 @@ class WebFetchTool(Tool[FetchArguments]):
         refuse_unreachable(self._web, arguments.url)
         return arguments
 
+    def always_for(self, arguments: FetchArguments) -> Pattern:
+        origin = self._web.place_of(arguments.url).origin
+        return Pattern({"origin": origin}, f"reading any page of {origin}")
+
     async def execute(self, arguments: FetchArguments, context: ToolContext) -> ToolResult:
         try:
             answer = await self._web.fetch(WebRequest("GET", arguments.url, {"accept": _ACCEPT}))
+            if is_redirect(answer):
+                return _leading_elsewhere(answer)
             if answer.status not in _SUCCESS:
                 raise NetworkError(f"the page answered with status {answer.status}")
             title, text = await _read(answer)
@@ -70,6 +77,17 @@ class WebFetchTool(Tool[FetchArguments]):
             provenance=Provenance.WEB,
             source=answer.url,
         )
+
+
+def _leading_elsewhere(answer: WebAnswer) -> ToolResult:
+    """Whoever wrote the page chose that place: going there is for the gate to decide."""
+    told = {"url": answer.url, "redirects_to": seen(answer.location), "followed": False}
+    return ToolResult(
+        success=True,
+        text=msgspec.json.encode(told).decode(),
+        provenance=Provenance.WEB,
+        source=answer.url,
+    )
 
 
 def refuse_unreachable(web: Web, url: str) -> None:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from agent.errors import BarnacleError, NetworkError
 from agent.messages import Effect, Provenance, ToolResult
+from agent.security.binding import Pattern
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.search_services import Hit, SearchService
 from agent.tools.web import Web, WebAnswer, seen
@@ -41,6 +42,10 @@ class WebSearchTool(Tool[SearchArguments]):
     def __init__(self, web: Web, service: SearchService) -> None:
         self._web = web
         self._service = service
+
+    def always_for(self, arguments: SearchArguments) -> Pattern:
+        name = self._service.name
+        return Pattern({"service": name}, f"searching the web with {name}, any words")
 
     async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
         service = self._service

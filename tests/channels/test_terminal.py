@@ -147,11 +147,20 @@ async def test_while_a_question_is_on_the_screen_nothing_is_announced(
 )
 async def test_a_question_takes_the_persons_word(typed: str, answer: Answer) -> None:
     chat = Chat("what?", typed, plain=False)
-    question = Question("pump", '{"on": true}', "it may hurt")
+    question = Question("pump", '{"on": true}', "it may hurt", always="pump, for 30 days\x1b")
     assert await chat.terminal.ask(message("x"), question) is answer
     assert '{"on": true}' in "".join(chat.shown)
+    assert "Always would be: pump, for 30 days.\n" in "".join(chat.shown)
     assert "it may hurt" in "".join(chat.shown)
     assert len(chat.lines.prompts) == 2
+
+
+async def test_where_nothing_may_stand_always_is_no_answer() -> None:
+    chat = Chat("what?", "always", "n", plain=False)
+    question = Question("pump", "{}", "it may hurt")
+    assert await chat.terminal.ask(message("x"), question) is Answer.NO
+    assert chat.lines.prompts == ["[y]es / [n]o: "] * 3
+    assert "Always" not in "".join(chat.shown)
 
 
 async def test_a_tools_own_words_stand_before_its_arguments() -> None:
@@ -223,7 +232,9 @@ class TestBetweenPrompts:
     async def test_the_next_line_answers_a_question_and_is_no_message(self) -> None:
         listening = asyncio.create_task(self.terminal.listen(self.deliver))
         await asyncio.sleep(0)
-        asking = asyncio.create_task(self.terminal.ask(message("x"), Question("pump", "{}", "r")))
+        asking = asyncio.create_task(
+            self.terminal.ask(message("x"), Question("pump", "{}", "r"))
+        )
         await asyncio.sleep(0)
         self.lines.typed.put_nowait("perhaps")
         self.lines.typed.put_nowait("y")
@@ -236,7 +247,9 @@ class TestBetweenPrompts:
     async def test_a_command_overtakes_the_question(self) -> None:
         listening = asyncio.create_task(self.terminal.listen(self.deliver))
         await asyncio.sleep(0)
-        asking = asyncio.create_task(self.terminal.ask(message("x"), Question("pump", "{}", "r")))
+        asking = asyncio.create_task(
+            self.terminal.ask(message("x"), Question("pump", "{}", "r"))
+        )
         await asyncio.sleep(0)
         self.lines.typed.put_nowait("/estop")
         self.lines.typed.put_nowait("n")
@@ -248,7 +261,9 @@ class TestBetweenPrompts:
     async def test_a_question_that_was_answered_elsewhere_takes_no_line(self) -> None:
         listening = asyncio.create_task(self.terminal.listen(self.deliver))
         await asyncio.sleep(0)
-        asking = asyncio.create_task(self.terminal.ask(message("x"), Question("pump", "{}", "r")))
+        asking = asyncio.create_task(
+            self.terminal.ask(message("x"), Question("pump", "{}", "r"))
+        )
         await asyncio.sleep(0)
         asking.cancel()
         await asyncio.wait([asking])

@@ -6,10 +6,12 @@ import pytest
 
 from agent.channels.base import Answer, Question
 from agent.dispatch.activity import Activity
-from agent.dispatch.gate import MAX_SHOWN_CHARS, Gate
+from agent.dispatch.gate import Gate
 from agent.dispatch.presence import NoButton, PresenceRule
+from agent.dispatch.questions import MAX_SHOWN_CHARS
 from agent.messages import Effect, Provenance, ToolCall
-from agent.security.approvals import STANDING_APPROVAL_S, StandingApprovals
+from agent.security.approvals import STANDING_APPROVAL_S, Standing, StandingApprovals
+from agent.security.binding import call_hash
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy, Verdict
 from tests.fakes.clock import SteppedClock
@@ -213,7 +215,7 @@ class TestPresence:
     async def test_no_word_is_a_yes_where_presence_is_demanded(
         self, watched: tuple[Gate, Device], answer: Answer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("agent.dispatch.gate.QUESTION_TIMEOUT_S", 0.05)
+        monkeypatch.setattr("agent.dispatch.questions.QUESTION_TIMEOUT_S", 0.05)
         gate, _ = watched
         owner = Owner(answer)
         decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner)
@@ -244,7 +246,14 @@ class TestPresence:
         self, tmp_path: Path, clock: SteppedClock, stop: EmergencyStop
     ) -> None:
         approvals = StandingApprovals(tmp_path / "standing.json", clock)
-        approvals.add("pump", "{}")
+        approvals.add(
+            Standing(
+                call=call_hash("pump", "{}"),
+                tool="pump",
+                arguments="{}",
+                until_s=approvals.end_s(),
+            )
+        )
         rule = PresenceRule(Device("the board is away"), frozenset({Effect.HAZARD}))
         gate = Gate(Policy(Autonomy.SUPERVISED), approvals, stop, rule)
         owner = Owner(Answer.YES)

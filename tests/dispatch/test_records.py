@@ -14,8 +14,9 @@ from agent.dispatch.journal import open_journal
 from agent.dispatch.records import Circumstances, Records, texts_of
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
-from agent.security.approvals import StandingApprovals, call_hash
+from agent.security.approvals import Standing, StandingApprovals
 from agent.security.audit import Audit, lines_of
+from agent.security.binding import call_hash
 from agent.security.chain import Value, link_of, problems, untied
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Decision, Limits, Policy, Rule, Verdict
@@ -204,7 +205,9 @@ class TestLimits:
         assert desk.asked == []
 
     async def test_always_is_no_answer_to_how_often(self, desk: Desk) -> None:
-        desk.approvals.add(CALL.name, CALL.arguments_json)
+        call = call_hash(CALL.name, CALL.arguments_json)
+        standing = Standing(call=call, tool=CALL.name, arguments="", until_s=desk.approvals.end_s())
+        desk.approvals.add(standing)
         for _ in range(3):
             await desk.admit()
         assert len(desk.asked) == 1

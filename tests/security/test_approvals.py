@@ -2,81 +2,168 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent.security.approvals import STANDING_APPROVAL_S, StandingApprovals, call_hash, canonical
+from agent.messages import Provenance
+from agent.security.approvals import (
+    GRANT_S,
+    STANDING_APPROVAL_S,
+    ApprovalVoid,
+    Grants,
+    Standing,
+    StandingApprovals,
+    span,
+)
 from tests.fakes.clock import SteppedClock
 
-arguments = st.dictionaries(st.text(), st.one_of(st.integers(), st.text(), st.booleans()))
+OWNER, WEB = Provenance.OWNER, Provenance.WEB
 
 
-@given(arguments, arguments)
-def test_only_equal_arguments_have_equal_hashes(
-    one: dict[str, object], two: dict[str, object]
-) -> None:
-    same = canonical(json.dumps(one)) == canonical(json.dumps(two))
-    assert (call_hash("t", json.dumps(one)) == call_hash("t", json.dumps(two))) is same
+def standing(approvals: StandingApprovals, call: str = "a", trust: int = OWNER) -> Standing:
+    return Standing(
+        call=call, tool="pump", arguments="{}", until_s=approvals.end_s(), words="w", trust=trust
+    )
 
 
-def test_order_and_spacing_do_not_matter_and_the_tool_does() -> None:
-    assert call_hash("t", '{"a":1,"b":2}') == call_hash("t", '{ "b": 2, "a": 1 }')
-    assert call_hash("t", "{}") != call_hash("u", "{}")
+@pytest.fixture
+def clock() -> SteppedClock:
+    return SteppedClock()
 
 
-def test_true_is_not_one() -> None:
-    assert call_hash("t", '{"a":true}') != call_hash("t", '{"a":1}')
+@pytest.fixture
+def approvals(tmp_path: Path, clock: SteppedClock) -> StandingApprovals:
+    return StandingApprovals(tmp_path / "standing.json", clock)
 
 
-def test_what_is_not_json_has_no_hash() -> None:
-    with pytest.raises(ValueError, match="Expecting"):
-        call_hash("t", "{")
+class TestGrants:
+    def test_a_yes_is_spent_by_its_act_and_then_gone(self, clock: SteppedClock) -> None:
+        grants = Grants(clock)
+        grants.give("q", "act")
+        grants.spend("q", "act")
+        with pytest.raises(ApprovalVoid, match="used already"):
+            grants.spend("q", "act")
+
+    def test_a_yes_that_was_never_given_is_none(self, clock: SteppedClock) -> None:
+        with pytest.raises(ApprovalVoid, match="never given"):
+            Grants(clock).spend("q", "act")
+
+    def test_a_yes_is_for_no_other_act_and_the_try_uses_it_up(self, clock: SteppedClock) -> None:
+        grants = Grants(clock)
+        grants.give("q", "act")
+        for found in ("changed", "used already"):
+            with pytest.raises(ApprovalVoid, match=found):
+                grants.spend("q", "other" if found == "changed" else "act")
+
+    def test_a_yes_to_one_question_is_none_to_another(self, clock: SteppedClock) -> None:
+        grants = Grants(clock)
+        grants.give("q", "act")
+        with pytest.raises(ApprovalVoid):
+            grants.spend("p", "act")
+        grants.spend("q", "act")
+
+    @pytest.mark.parametrize(("later_s", "holds"), [(GRANT_S - 1, True), (GRANT_S, False)])
+    def test_a_yes_ends(self, clock: SteppedClock, later_s: float, *, holds: bool) -> None:
+        grants = Grants(clock)
+        grants.give("q", "act")
+        clock.advance(later_s)
+        if holds:
+            grants.spend("q", "act")
+        else:
+            with pytest.raises(ApprovalVoid, match="120 s"):
+                grants.spend("q", "act")
+
+    def test_what_nobody_spends_is_not_kept_for_ever(self, clock: SteppedClock) -> None:
+        grants = Grants(clock)
+        for number in range(10):
+            grants.give(str(number), "act")
+            clock.advance(GRANT_S)
+        assert len(grants._open) == 1
 
 
-def test_an_approval_survives_a_restart_and_ends(tmp_path: Path) -> None:
-    clock = SteppedClock()
+def test_an_approval_survives_a_restart_and_ends(tmp_path: Path, clock: SteppedClock) -> None:
     path = tmp_path / "standing.json"
-    StandingApprovals(path, clock).add("pump", '{"on":true}')
+    first = StandingApprovals(path, clock)
+    first.add(standing(first))
     again = StandingApprovals(path, clock)
-    assert again.covers("pump", '{"on": true}')
-    assert not again.covers("pump", '{"on": false}')
+    assert again.covers(["a"], OWNER)
+    assert not again.covers(["b"], OWNER)
+    assert not again.covers([], OWNER)
     clock.advance(STANDING_APPROVAL_S)
-    assert not again.covers("pump", '{"on": true}')
+    assert not again.covers(["a"], OWNER)
 
 
-def test_a_renewed_approval_holds_from_its_renewal(tmp_path: Path) -> None:
-    clock = SteppedClock()
-    approvals = StandingApprovals(tmp_path / "standing.json", clock)
-    approvals.add("pump", "{}")
+def test_a_renewed_approval_holds_from_its_renewal(
+    approvals: StandingApprovals, clock: SteppedClock
+) -> None:
+    approvals.add(standing(approvals))
     clock.advance(STANDING_APPROVAL_S / 2)
-    approvals.add("pump", "{}")
+    approvals.add(standing(approvals))
     clock.advance(STANDING_APPROVAL_S * 0.75)
-    assert approvals.covers("pump", "{}")
+    assert approvals.covers(["a"], OWNER)
 
 
-def test_one_that_is_taken_out_of_the_file_counts_no_more_at_once(tmp_path: Path) -> None:
+def test_it_holds_for_turns_as_trusted_as_the_one_it_was_given_in(
+    approvals: StandingApprovals,
+) -> None:
+    approvals.add(standing(approvals, "own", OWNER))
+    approvals.add(standing(approvals, "any", WEB))
+    assert approvals.covers(["own"], OWNER)
+    assert not approvals.covers(["own"], Provenance.USER)
+    assert not approvals.covers(["own"], WEB)
+    assert approvals.covers(["any"], OWNER)
+    assert approvals.covers(["any"], WEB)
+
+
+def test_one_that_is_taken_out_of_the_file_counts_no_more_at_once(
+    tmp_path: Path, approvals: StandingApprovals
+) -> None:
+    approvals.add(standing(approvals))
+    assert approvals.covers(["a"], OWNER)
+    (tmp_path / "standing.json").unlink()
+    assert not approvals.covers(["a"], OWNER)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"until_s": "never"},
+        {"until_s": None},
+        {"until_s": 1e300},
+        {"trust": "owner"},
+        {"call": 5},
+        {"tool": None},
+    ],
+)
+def test_what_cannot_be_read_in_the_file_approves_nothing(
+    tmp_path: Path, approvals: StandingApprovals, change: dict[str, object]
+) -> None:
+    approvals.add(standing(approvals))
     path = tmp_path / "standing.json"
-    approvals = StandingApprovals(path, SteppedClock())
-    approvals.add("pump", "{}")
-    assert approvals.covers("pump", "{}")
-    path.unlink()
-    assert not approvals.covers("pump", "{}")
+    content = json.loads(path.read_text())
+    content["_default"]["1"] |= change
+    path.write_text(json.dumps(content))
+    assert not approvals.covers(["a"], OWNER)
+    assert approvals.every() == []
 
 
-def test_those_that_have_ended_are_not_listed(tmp_path: Path) -> None:
-    clock = SteppedClock()
-    approvals = StandingApprovals(tmp_path / "standing.json", clock)
-    approvals.add("pump", "{}")
+def test_those_that_have_ended_are_not_listed(
+    approvals: StandingApprovals, clock: SteppedClock
+) -> None:
+    approvals.add(standing(approvals, "a"))
     clock.advance(STANDING_APPROVAL_S / 2)
-    approvals.add("lamp", "{}")
-    assert [one.tool for one in approvals.every()] == ["pump", "lamp"]
+    approvals.add(standing(approvals, "b"))
+    assert [one.call for one in approvals.every()] == ["a", "b"]
     clock.advance(STANDING_APPROVAL_S / 2)
-    assert [one.tool for one in approvals.every()] == ["lamp"]
+    assert [one.call for one in approvals.every()] == ["b"]
 
 
-def test_a_revoked_one_is_asked_about_again_and_the_others_are_not(tmp_path: Path) -> None:
-    approvals = StandingApprovals(tmp_path / "standing.json", SteppedClock())
-    for tool in ("pump", "lamp"):
-        approvals.add(tool, "{}")
-    approvals.revoke([call_hash("pump", "{}")])
-    assert [approvals.covers(tool, "{}") for tool in ("pump", "lamp")] == [False, True]
+def test_a_revoked_one_is_asked_about_again_and_the_others_are_not(
+    approvals: StandingApprovals,
+) -> None:
+    for call in ("a", "b"):
+        approvals.add(standing(approvals, call))
+    approvals.revoke(["a"])
+    assert [approvals.covers([call], OWNER) for call in ("a", "b")] == [False, True]
+
+
+def test_how_long_it_holds_is_said() -> None:
+    assert span() == "30 days"

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 import agent.dispatch.gate
+import agent.dispatch.questions
 from agent.messages import Effect, Provenance
 from agent.security.policy import Autonomy, Call, Limits, Policy, Rule, Verdict, decide
 from agent.security.remedies import remedy_of
 
 UNKNOWN = remedy_of("nonsense")
 # What the gate itself decides, beside the policy
-GATES = re.compile(r'(?:_denied\(\s*|Decision\(Verdict\.ALLOW, )"([a-z-]+)"')
+GATES = re.compile(r'(?:denied\(\s*|question_id, |new_question_id\(\), )"([a-z-]+)"')
 
 
 def test_every_rule_of_the_policy_has_one() -> None:
@@ -21,8 +22,10 @@ def test_every_rule_of_the_policy_has_one() -> None:
 
 
 def test_every_rule_of_the_gate_has_one() -> None:
-    rules = set(GATES.findall(Path(agent.dispatch.gate.__file__).read_text()))
+    files = (agent.dispatch.gate.__file__, agent.dispatch.questions.__file__)
+    rules = {rule for file in files for rule in GATES.findall(Path(file).read_text())}
     assert {"estop", "too-long", "owner-no", "not-asked", "unrecorded", "presence"} <= rules
+    assert "standing-approval" in rules
     for rule in (*rules, "owner-yes", "owner-always"):
         assert remedy_of(rule) != UNKNOWN, rule
 

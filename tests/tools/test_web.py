@@ -25,15 +25,34 @@ async def test_a_redirect_is_followed_with_what_was_sent_within_one_origin() -> 
     assert prepared.requests[1].headers["authorization"] == SENT["authorization"]
 
 
-async def test_nothing_personal_goes_along_to_another_host() -> None:
+@pytest.mark.parametrize(
+    "other",
+    [
+        "https://evil.example.com/",
+        "https://example.org.evil.example.com/",
+        "https://sub.example.org/",
+        "https://www.www.example.org/",
+        "https://example.org:8443/",
+        "http://93.184.216.34/",
+    ],
+)
+async def test_another_host_is_told_and_not_gone_to(other: str) -> None:
+    prepared = PreparedWeb({"http://example.org/": redirect(other)})
+    answer = await prepared.web.fetch(WebRequest("GET", "http://example.org/", SENT))
+    assert (answer.status, answer.url, answer.location) == (302, "http://example.org/", other)
+    assert len(prepared.requests) == 1
+
+
+async def test_nothing_personal_goes_along_to_another_form_of_the_host() -> None:
     prepared = PreparedWeb(
         {
-            "https://example.org/": redirect("https://evil.example.com/"),
-            "https://evil.example.com/": redirect("https://example.org/back"),
+            "http://example.org/": redirect("https://www.example.org/"),
+            "https://www.example.org/": redirect("https://example.org/back"),
             "https://example.org/back": page(),
         }
     )
-    await prepared.web.fetch(WebRequest("GET", "https://example.org/", SENT))
+    await prepared.web.fetch(WebRequest("GET", "http://example.org/", SENT))
+    assert len(prepared.requests) == 3
     for request in prepared.requests[1:]:
         assert "canary" not in str(request.headers.raw)
         assert request.headers["accept"] == "text/plain"

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from agent.errors import BadArguments
@@ -23,11 +25,23 @@ async def test_a_page_is_read_as_text_and_trusted_as_the_web_is() -> None:
 
 async def test_the_source_is_where_the_redirects_led() -> None:
     answers = {
-        "http://example.org/": redirect("https://a.example.com/"),
-        "https://a.example.com/": page(),
+        "http://example.org/": redirect("https://www.example.org/"),
+        "https://www.example.org/": page(),
     }
     result = await used(WebFetchTool(PreparedWeb(answers).web), url="http://example.org/")
-    assert result.source == "https://a.example.com/"
+    assert result.source == "https://www.example.org/"
+
+
+async def test_where_another_host_is_named_it_is_told_and_nobody_goes_there() -> None:
+    prepared = PreparedWeb({"http://example.org/": redirect("https://evil.example.com/?k=v")})
+    result = await used(WebFetchTool(prepared.web), url="http://example.org/")
+    assert json.loads(result.text) == {
+        "url": "http://example.org/",
+        "redirects_to": "https://evil.example.com/?k=v",
+        "followed": False,
+    }
+    assert (result.provenance, result.source) == (Provenance.WEB, "http://example.org/")
+    assert len(prepared.requests) == 1
 
 
 async def test_a_long_text_comes_in_parts() -> None:

@@ -1,0 +1,204 @@
+"""What the gate leaves to the owner: the question, what counts as a yes, and what a yes is for.
+
+A question is about one exact act, shown whole; what cannot be shown whole is refused. A yes is
+spent by that act, right before it happens. A button on the device may say yes as well; for effects
+that demand presence nothing else is a yes.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from agent.channels.base import Answer, Question, new_question_id
+from agent.dispatch.activity import Activity
+from agent.dispatch.presence import Presence, PresenceRule
+from agent.dispatch.records import Case
+from agent.memory.base import FROM_CHAT
+from agent.messages import Provenance
+from agent.printable import printable_line, spelled_out
+from agent.security.approvals import Grants, Standing, StandingApprovals, span
+from agent.security.binding import canonical, pattern_hash
+from agent.security.policy import LIMIT, Decision, Verdict
+
+# A person has to find the device and read; later than this the world has moved on
+QUESTION_TIMEOUT_S = 120.0
+# More than this is not read before it is answered
+MAX_SHOWN_CHARS = 2000
+# Of the address or file that a call comes from
+MAX_SOURCE_CHARS = 200
+_AT_THE_DEVICE = "press the button on the device to allow it"
+_ONLY_AT_THE_DEVICE = f"a yes is not enough here: {_AT_THE_DEVICE}"
+_THE_SAME = "exactly this call"
+
+Ask = Callable[[Question], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Granted(Decision):
+    """An allowance that somebody gave, for the act that they were shown; spent before it."""
+
+    case: Case
+    question_id: str
+
+
+class Questions:
+    """Asks the owner, and keeps what the answers are for."""
+
+    def __init__(
+        self, approvals: StandingApprovals, presence: PresenceRule, activity: Activity
+    ) -> None:
+        self._approvals = approvals
+        self._presence = presence
+        self._activity = activity
+        self._grants = Grants(approvals.clock)
+
+    async def put(self, case: Case, decision: Decision, ask: Ask) -> Decision:
+        """What the owner says to a call that the policy asks about."""
+        is_at_device = case.effect in self._presence.demanded_for
+        # An "always" is for what the call does: neither for how often, nor in place of a person
+        may_stand = not (is_at_device or decision.rule.startswith(LIMIT))
+        shown = canonical(case.call.arguments_json)
+        if len(spelled_out(f"{shown}{case.circumstances.words}")) > MAX_SHOWN_CHARS:
+            return denied("too-long", "it is too long to be shown whole, so it cannot be approved")
+        act = await asyncio.to_thread(case.act)
+        if may_stand and await asyncio.to_thread(self._stands, case):
+            return self._granted(case, act, new_question_id(), "standing-approval")
+        reason = f"it is {case.effect.value}" if is_at_device else decision.reason
+        question = Question(
+            case.call.name,
+            shown,
+            f"{reason}{_origin(case)}",
+            case.circumstances.words,
+            _always(case) if may_stand else "",
+        )
+        if is_at_device:
+            return await self._ask_at_the_device(case, act, question, ask)
+        return await self._ask(case, act, question, ask)
+
+    async def spend(self, decision: Granted) -> None:
+        """Use an allowance for the act that follows now.
+
+        Raises:
+            ApprovalVoid: it is another act than the one that was shown, or too late, or again.
+        """
+        act = await asyncio.to_thread(decision.case.act)
+        self._grants.spend(decision.question_id, act)
+
+    async def _ask_at_the_device(
+        self, case: Case, act: str, question: Question, ask: Ask
+    ) -> Decision:
+        button = self._presence.button
+        if button.trouble:
+            return denied("no-presence", f"it needs somebody at the device, but {button.trouble}")
+        question = replace(question, reason=f"{question.reason}, and {_ONLY_AT_THE_DEVICE}")
+        try:
+            with self._activity.asking():
+                async with asyncio.timeout(QUESTION_TIMEOUT_S):
+                    answer = await first_answer(ask, question, button, only_button=True)
+        except TimeoutError:
+            return denied("no-presence", f"nobody pressed the button in {QUESTION_TIMEOUT_S:.0f} s")
+        if answer is Answer.YES:
+            return self._granted(case, act, question.question_id, "presence")
+        return denied("owner-no", "the owner said no")
+
+    async def _ask(self, case: Case, act: str, question: Question, ask: Ask) -> Decision:
+        button, reason = self._presence.button, question.reason
+        if not button.trouble:
+            question = replace(question, reason=f"{reason}; you may also {_AT_THE_DEVICE}")
+        try:
+            with self._activity.asking():
+                async with asyncio.timeout(QUESTION_TIMEOUT_S):
+                    answer = await first_answer(ask, question, button)
+        except TimeoutError:
+            return denied("no-answer", f"nobody answered within {QUESTION_TIMEOUT_S:.0f} s")
+        if answer is Answer.NO:
+            return denied("owner-no", "the owner said no")
+        if answer is Answer.NONE:
+            return denied(
+                "not-asked",
+                f"it needs the owner's yes ({reason}), and nobody can be asked here; /new begins a "
+                "conversation without what was read in this one",
+            )
+        if answer is Answer.ALWAYS and question.always:
+            await asyncio.to_thread(self._keep, case, question.always)
+        return self._granted(case, act, question.question_id, f"owner-{answer.value}")
+
+    def _granted(self, case: Case, act: str, question_id: str, rule: str) -> Granted:
+        self._grants.give(question_id, act)
+        return Granted(Verdict.ALLOW, rule, _GIVEN.get(rule, _GIVEN_BY_WORD), case, question_id)
+
+    def _stands(self, case: Case) -> bool:
+        return self._approvals.covers([_kind_of(case)], case.provenance)
+
+    def _keep(self, case: Case, words: str) -> None:
+        pattern = case.circumstances.pattern
+        told = canonical(json.dumps(dict(pattern.fixed) if pattern else {}))
+        self._approvals.add(
+            Standing(
+                call=_kind_of(case),
+                tool=case.call.name,
+                arguments=told if pattern else canonical(case.call.arguments_json),
+                until_s=self._approvals.end_s(),
+                words=words,
+                trust=case.provenance,
+            )
+        )
+
+
+async def first_answer(
+    ask: Ask, question: Question, button: Presence, *, only_button: bool = False
+) -> Answer:
+    """What the person says or presses, whichever counts first; a no always counts."""
+    if button.trouble and not only_button:
+        return await ask(question)
+    asking = asyncio.ensure_future(ask(question))
+    pressing = asyncio.ensure_future(button.pressed())
+    try:
+        await asyncio.wait({asking, pressing}, return_when=asyncio.FIRST_COMPLETED)
+        if asking.done():
+            answer = asking.result()
+            says_yes = answer in (Answer.YES, Answer.ALWAYS)
+            if answer is Answer.NO or (says_yes and not only_button):
+                return answer
+        # Said yes where that is not enough, or nobody can be asked: what is left is the button
+        await pressing
+        return Answer.YES
+    finally:
+        for task in (asking, pressing):
+            task.cancel()
+        await asyncio.wait({asking, pressing})
+
+
+def denied(rule: str, reason: str) -> Decision:
+    return Decision(Verdict.DENY, rule, reason)
+
+
+_GIVEN_BY_WORD = "the owner allowed it"
+_GIVEN = {
+    "presence": "the owner allowed it at the device",
+    "standing-approval": "the owner said always to this",
+}
+
+
+def _kind_of(case: Case) -> str:
+    """What an "always" is for: the pattern that the tool has for this call, or the call itself."""
+    around = case.circumstances
+    if around.pattern is None:
+        return case.act()
+    return pattern_hash(case.call.name, around.pattern, around.dependence)
+
+
+def _always(case: Case) -> str:
+    pattern = case.circumstances.pattern
+    words = f"{pattern.words if pattern else _THE_SAME}, for {span()}"
+    if case.provenance is Provenance.OWNER:
+        return f"{words}, on your own word"
+    return f"{words}, also when text of {case.provenance.name.lower()} origin asks for it"
+
+
+def _origin(case: Case) -> str:
+    """Which page or file it was, where that is not the conversation itself."""
+    source = printable_line(case.circumstances.source, MAX_SOURCE_CHARS)
+    is_told = case.provenance < Provenance.OWNER and source and source != FROM_CHAT
+    return f" (from {source})" if is_told else ""
