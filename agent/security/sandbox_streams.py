@@ -6,6 +6,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from io import FileIO
 from typing import BinaryIO
 
 from agent.security.sandbox import Outcome
@@ -18,20 +19,41 @@ _SEALS = fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_WRITE | fcntl.F_
 
 @dataclass(slots=True)
 class Captured:
-    """One stream, as far as it was read."""
+    """One stream, as far as it was read.
+
+    Args:
+        too_much: called when there is more than may be kept; the rest is read and lost.
+    """
 
     limit_bytes: int
+    too_much: Callable[[], None]
     data: bytearray = field(default_factory=bytearray)
     truncated: bool = False
 
-    async def read(self, stream: asyncio.StreamReader | None, too_much: Callable[[], None]) -> None:
-        """Until its end; `too_much` is called when there is more than may be kept."""
-        while stream is not None and (piece := await stream.read(_PIECE_BYTES)):
-            room = self.limit_bytes - len(self.data)
-            self.data += piece[:room]
-            if len(piece) > room and not self.truncated:
-                self.truncated = True
-                too_much()
+    async def read(self, pipe: FileIO) -> None:
+        """Until its end; the pipe is closed then."""
+        stream = asyncio.StreamReader()
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(stream), pipe
+        )
+        try:
+            while piece := await stream.read(_PIECE_BYTES):
+                self._keep(piece)
+        finally:
+            transport.close()
+
+    def _keep(self, piece: bytes) -> None:
+        room = self.limit_bytes - len(self.data)
+        self.data += piece[:room]
+        if len(piece) > room and not self.truncated:
+            self.truncated = True
+            self.too_much()
+
+
+def pipe() -> tuple[FileIO, FileIO]:
+    """What is read, and what is written."""
+    reading, writing = os.pipe2(os.O_CLOEXEC)
+    return FileIO(reading, "r"), FileIO(writing, "w")
 
 
 def outcome_of(

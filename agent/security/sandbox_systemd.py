@@ -7,9 +7,7 @@ reads and writes is handed over as open descriptors. Going away ends the job.
 import asyncio
 import contextlib
 import json
-import os
 import socket
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from io import FileIO
@@ -20,7 +18,7 @@ import msgspec
 from agent.errors import SandboxBroken
 from agent.security.sandbox import Job, Outcome, limited
 from agent.security.sandbox_runner import MAX_REQUEST_BYTES
-from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of
+from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
 
 # Where systemd/barnacle-tool.socket listens
 SOCKET = Path("/run/barnacle-tool/socket")
@@ -52,8 +50,8 @@ class SystemdSandbox:
             connection = held.enter_context(socket.socket(socket.AF_UNIX))
             connection.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
             given = held.enter_context(opened(job.given))
-            out, out_end = (held.enter_context(file) for file in _pipe())
-            err, err_end = (held.enter_context(file) for file in _pipe())
+            out, out_end = (held.enter_context(file) for file in pipe())
+            err, err_end = (held.enter_context(file) for file in pipe())
             try:
                 async with asyncio.timeout(START_TIMEOUT_S):
                     await asyncio.get_running_loop().sock_connect(connection, str(self._address))
@@ -75,15 +73,8 @@ class SystemdSandbox:
         return line
 
 
-def _pipe() -> tuple[FileIO, FileIO]:
-    """What is read, and what is written."""
-    reading, writing = os.pipe2(os.O_CLOEXEC)
-    return FileIO(reading, "r"), FileIO(writing, "w")
-
-
 async def _watched(connection: socket.socket, out: FileIO, err: FileIO, job: Job) -> Outcome:
     """Both streams and the answer, until the job is done or has taken too much of anything."""
-    told, trouble = Captured(job.stream_bytes), Captured(job.stream_bytes)
     loop = asyncio.get_running_loop()
     late = False
 
@@ -97,12 +88,13 @@ async def _watched(connection: socket.socket, out: FileIO, err: FileIO, job: Job
         late = True
         end()
 
+    told, trouble = Captured(job.stream_bytes, end), Captured(job.stream_bytes, end)
     deadline = loop.call_later(job.timeout_s, end_late)
     most_s = job.timeout_s + START_TIMEOUT_S + END_TIMEOUT_S
     try:
         async with asyncio.timeout(most_s), asyncio.TaskGroup() as tasks:
-            tasks.create_task(_read(out, told, end))
-            tasks.create_task(_read(err, trouble, end))
+            tasks.create_task(told.read(out))
+            tasks.create_task(trouble.read(err))
             answer = tasks.create_task(loop.sock_recv(connection, _MAX_ANSWER_BYTES))
     except TimeoutError as error:
         raise SandboxBroken("the sandbox does not end what it runs") from error
@@ -111,17 +103,6 @@ async def _watched(connection: socket.socket, out: FileIO, err: FileIO, job: Job
     status = _status(answer.result()) if not (late or told.truncated or trouble.truncated) else None
     outcome = outcome_of(status, told, trouble, job.timeout_s if late else None)
     return outcome if outcome.ended or status is not None else replace(outcome, ended=_LOST)
-
-
-async def _read(pipe: FileIO, captured: Captured, too_much: Callable[[], None]) -> None:
-    stream = asyncio.StreamReader()
-    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(stream), pipe
-    )
-    try:
-        await captured.read(stream, too_much)
-    finally:
-        transport.close()
 
 
 def _status(answer: bytes) -> int | None:

@@ -1,0 +1,125 @@
+"""What every sandbox does, whatever it is made of: a mixin for the tests of each."""
+
+import asyncio
+import os
+import sys
+import time
+from pathlib import Path
+from subprocess import run
+
+import pytest
+
+from agent.security.environment import child_environment
+from agent.security.sandbox import MAX_STREAM_BYTES, Job, Outcome, Sandbox
+
+PYTHON = (sys.executable, "-I", "-S", "-c")
+NEEDS = (Path(sys.prefix), Path(sys.base_prefix))
+NAP_S = 987.5
+
+
+def sleeping() -> bool:
+    """Whether the nap of a test is still being taken by anybody."""
+    return run(["pgrep", "-f", f"^sleep {NAP_S}"], capture_output=True, check=False).returncode == 0
+
+
+class SandboxContract:
+    """Asks the fixtures `sandbox` and `workspace` of the class that inherits it."""
+
+    async def test_a_program_runs_in_the_workspace(self, sandbox: Sandbox, workspace: Path) -> None:
+        job = Job(("cat", "plan.txt"), child_environment(workspace), ".")
+        assert await sandbox.run(job) == Outcome(0, b"pump 5 s\nlamp 30 min\n", b"")
+        below = Job(("cat", "today.md"), child_environment(workspace), "notes")
+        assert (await sandbox.run(below)).stdout.startswith(b"water the basil")
+
+    async def test_what_is_given_is_read_and_cannot_be_changed(
+        self, sandbox: Sandbox, workspace: Path
+    ) -> None:
+        words = b"given " * 100_000
+        job = Job(("wc", "-c"), child_environment(workspace), given=words)
+        assert (await sandbox.run(job)).stdout.strip() == b"600000"
+        changing = Job(
+            ("sh", "-c", "echo x >/proc/self/fd/0"), {"PATH": "/usr/bin:/bin"}, given=b"y"
+        )
+        assert (await sandbox.run(changing)).exit != 0
+        with (workspace / "plan.txt").open("rb") as file:
+            file.read()
+            job = Job(("head", "-n1"), child_environment(workspace), given=file)
+            assert (await sandbox.run(job)).stdout == b"pump 5 s\n"
+
+    async def test_status_and_complaints_are_told(self, sandbox: Sandbox, workspace: Path) -> None:
+        job = Job(("sh", "-c", "echo out; echo err >&2; exit 7"), child_environment(workspace), ".")
+        assert await sandbox.run(job) == Outcome(7, b"out\n", b"err\n")
+        assert (await sandbox.run(Job(("no-such-program",), {"PATH": "/bin"}))).exit == 127
+
+    async def test_it_writes_only_where_it_may(self, sandbox: Sandbox, workspace: Path) -> None:
+        script = ("sh", "-c", "echo new > made.txt")
+        environment = child_environment(workspace)
+        done = await sandbox.run(Job(script, environment, ".", writes=True))
+        assert done.exit == 0
+        assert (workspace / "made.txt").read_text() == "new\n"
+        looking = await sandbox.run(Job(("sh", "-c", "echo more >> made.txt"), environment, "."))
+        assert looking.exit != 0
+        assert (workspace / "made.txt").read_text() == "new\n"
+
+    async def test_it_is_ended_when_it_takes_too_long(
+        self, sandbox: Sandbox, workspace: Path
+    ) -> None:
+        script = ("sh", "-c", f"echo begun; sleep {NAP_S} & sleep {NAP_S}")
+        begun_s = time.monotonic()
+        done = await sandbox.run(Job(script, child_environment(workspace), ".", timeout_s=0.5))
+        assert time.monotonic() - begun_s < 8
+        assert (done.exit, done.stdout, done.ended) == (
+            None,
+            b"begun\n",
+            "it took longer than 0.5 s",
+        )
+        assert not sleeping()
+
+    async def test_what_it_has_started_ends_with_it(
+        self, sandbox: Sandbox, workspace: Path
+    ) -> None:
+        script = ("sh", "-c", f"sleep {NAP_S} & echo done")
+        done = await sandbox.run(Job(script, child_environment(workspace), "."))
+        assert (done.exit, done.stdout) == (0, b"done\n")
+        assert not sleeping()
+
+    async def test_it_is_ended_when_nobody_waits_any_more(
+        self, sandbox: Sandbox, workspace: Path
+    ) -> None:
+        job = Job(("sleep", str(NAP_S)), child_environment(workspace), ".")
+        waiting = asyncio.ensure_future(sandbox.run(job))
+        async with asyncio.timeout(10):
+            while not sleeping():  # noqa: ASYNC110 - another process gives no event
+                await asyncio.sleep(0.02)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            while sleeping():  # noqa: ASYNC110 - another process gives no event
+                await asyncio.sleep(0.02)
+
+    @pytest.mark.parametrize("stream", [1, 2])
+    async def test_it_is_ended_when_it_prints_too_much(
+        self, sandbox: Sandbox, workspace: Path, stream: int
+    ) -> None:
+        script = ("sh", "-c", f"yes >&{stream}")
+        done = await sandbox.run(Job(script, child_environment(workspace), "."))
+        printed = (done.stdout, done.stderr)[stream - 1]
+        assert len(printed) == MAX_STREAM_BYTES
+        assert (done.exit, done.truncated) == (None, True)
+        assert done.ended == "it printed more than it may"
+
+    @pytest.mark.parametrize(
+        "code", ["bytearray(100 << 20)", "__import__('mmap').mmap(-1, 300 << 20)"]
+    )
+    async def test_it_has_little_memory(self, sandbox: Sandbox, code: str) -> None:
+        done = await sandbox.run(Job((*PYTHON, code), {}, needs=NEEDS))
+        assert done.exit == 1
+        assert b"MemoryError" in done.stderr or b"Cannot allocate" in done.stderr
+
+    async def test_no_descriptor_is_left_open(self, sandbox: Sandbox, workspace: Path) -> None:
+        job = Job(("true",), child_environment(workspace), ".", given=b"x")
+        await sandbox.run(job)
+        before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a folder of the kernel's
+        for _ in range(3):
+            await sandbox.run(job)
+        assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - a folder of the kernel's

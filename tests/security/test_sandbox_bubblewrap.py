@@ -1,0 +1,63 @@
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from agent.errors import SandboxBroken
+from agent.security import sandbox_bubblewrap
+from agent.security.sandbox_bubblewrap import Bubblewrap
+
+
+def test_a_program_that_hangs_is_no_sandbox(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hanging = script_in(tmp_path, "sleep 30")
+    monkeypatch.setattr(sandbox_bubblewrap, "PROBE_TIMEOUT_S", 0.2)
+    begun_s = time.monotonic()
+    assert Bubblewrap(tmp_path, hanging).trouble() == "TimeoutExpired"
+    assert time.monotonic() - begun_s < 5
+
+
+def test_it_says_in_its_own_words_why_it_cannot(tmp_path: Path) -> None:
+    refusing = script_in(tmp_path, "echo no namespaces for you >&2; exit 1")
+    assert Bubblewrap(tmp_path, refusing).trouble() == "no namespaces for you"
+    silent = script_in(tmp_path, "exit 9")
+    assert Bubblewrap(tmp_path, silent).trouble() == "status 9"
+    assert Bubblewrap(tmp_path, "/nowhere/bwrap").trouble() == "FileNotFoundError"
+
+
+async def test_without_its_program_nothing_is_run(tmp_path: Path) -> None:
+    job = sandbox_bubblewrap.Job(("touch", "x"), {}, ".", writes=True)
+    with pytest.raises(SandboxBroken, match="cannot be started"):
+        await Bubblewrap(tmp_path / "w", "/nowhere/bwrap").run(job)
+    assert not (tmp_path / "w" / "x").exists()
+
+
+def test_folders_of_the_system_are_links_or_folders_as_they_are_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").symlink_to("usr/bin")
+    (tmp_path / "lib").mkdir()
+    names = tuple(str(tmp_path / name) for name in ("bin", "lib", "lib64"))
+    monkeypatch.setattr(sandbox_bubblewrap, "_SYSTEM", names)
+    command = Bubblewrap(tmp_path, "bwrap").command(sandbox_bubblewrap.Job(("true",)))
+    assert command[command.index(names[0]) - 2 :][:2] == ["--symlink", "usr/bin"]
+    assert command[command.index(names[1]) - 1] == "--ro-bind"
+    assert names[2] not in command
+
+
+async def test_what_it_cannot_end_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something that holds the output open outlives the group that was killed."""
+    escaping = script_in(tmp_path, "setsid sleep 3 & exit 0")
+    monkeypatch.setattr(sandbox_bubblewrap, "END_TIMEOUT_S", 0.2)
+    job = sandbox_bubblewrap.Job(("true",), {"PATH": os.environ["PATH"]}, timeout_s=0.2)
+    with pytest.raises(SandboxBroken, match="does not end"):
+        await Bubblewrap(tmp_path, escaping).run(job)
+
+
+def script_in(folder: Path, body: str) -> str:
+    file = folder / f"program-{len(body)}"
+    file.write_text(f"#!/bin/sh\n{body}\n")
+    file.chmod(0o755)
+    return str(file)
