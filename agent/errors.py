@@ -30,6 +30,7 @@
   * BadArguments                 a tool call that its schema refuses: the model may repair it
   * PathRefused                  a path that leaves the workspace or is not a plain file
   * AddressRefused               a URL that leads where nothing from outside may lead
+  * DelegationRefused            another agent may not be asked now
   * PinRefused                   a pin or a bus of this machine that cannot be used so
   * CommandRefused               a command line that no grammar knows, or an environment
   * SandboxBroken                what keeps programs apart does not work: nothing was run
@@ -200,3 +201,7 @@ class CommandRefused(BarnacleError):
 
 class SandboxBroken(BarnacleError):
     """The sandbox could not be made or was lost; the program did not run to its end."""
+
+
+class DelegationRefused(BarnacleError):
+    """Another agent is not asked: too deep, or too often in one turn."""

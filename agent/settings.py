@@ -20,7 +20,8 @@ from agent.memory.settings import MemorySettings
 from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
-from agent.providers.settings import ProviderSettings
+from agent.providers.settings import HINT, ProviderSettings
+from agent.tools.agents import DelegateSettings
 from agent.tools.settings import ShellSettings, WebSettings
 
 Environ = Mapping[str, str]
@@ -43,6 +44,8 @@ class Settings(Section, frozen=True, kw_only=True):
     # What is wired to this machine itself, by names of one's own
     pins: dict[str, PiPinSettings] = msgspec.field(default_factory=dict)
     i2c: dict[str, I2cSettings] = msgspec.field(default_factory=dict)
+    # Other agents that this one may ask, by names of one's own
+    agents: dict[str, DelegateSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
     shell: ShellSettings = ShellSettings()
     terminal: TerminalSettings = TerminalSettings()
@@ -59,6 +62,7 @@ class Settings(Section, frozen=True, kw_only=True):
             if len(every) > 1 and not board.port:
                 raise ValueError(f"boards need a `port` each when there are several: {board.name}")
         self._refuse_unknown_services()
+        self._refuse_unknown_hints()
         self._refuse_double_pins()
 
     def every_board(self) -> tuple[BoardSettings, ...]:
@@ -78,6 +82,12 @@ class Settings(Section, frozen=True, kw_only=True):
                     catalog.find(f"{name}:" if name.endswith("custom") else name)
                 except ValueError as err:
                     raise ValueError(f"{key}: {err}") from err
+
+    def _refuse_unknown_hints(self) -> None:
+        for name, agent in self.agents.items():
+            hint = agent.model.removeprefix(HINT)
+            if agent.model.startswith(HINT) and hint not in self.provider.routes:
+                raise ValueError(f"agents has {agent.model} in {name}, and provider.routes has not")
 
     def _refuse_double_pins(self) -> None:
         """No GPIO of this machine is for two things."""

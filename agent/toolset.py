@@ -3,7 +3,7 @@
 Each is listed here by hand. A start that is never asked anything loads none of them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,8 +16,10 @@ from agent.peripherals.i2c import I2cBuses, trouble_with_buses
 from agent.security.net import WebRules
 from agent.security.sandbox import Sandbox
 from agent.settings import Paths
+from agent.tools.agents import DelegateSettings
 from agent.tools.base import AnyTool
 from agent.tools.content_search import ContentSearchTool
+from agent.tools.delegate import DelegateTool
 from agent.tools.file_edit import FileEditTool
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
 from agent.tools.glob_search import GlobSearchTool
@@ -47,6 +49,7 @@ class Surroundings:
     pins: PiPins | None = None
     buses: I2cBuses | None = None
     devices: Path = DEVICES
+    agents: Mapping[str, DelegateSettings] = field(default_factory=dict)
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -63,6 +66,7 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         GlobSearchTool(workspace),
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
+        *([DelegateTool(around.agents)] if around.agents else []),
         *_pin_tools(around),
         *_programs(around),
         *_watch_tools(around.watchers),

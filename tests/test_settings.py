@@ -117,6 +117,13 @@ class TestMutations:
             assert all(line.startswith("x.toml: ") for line in str(err).splitlines())  # noqa: PT017 - reading it is fine too
 
 
+def test_an_agent_is_asked_by_a_route_that_there_is() -> None:
+    text = '[agents.poet]\nmodel = "hint:deep"\n'
+    assert "`agents`: has hint:deep in poet, and provider.routes has not" in refused(text)
+    routes = '[provider.routes]\ndeep = "openai:gpt-5.6-sol"\n'
+    assert decode(routes + text, Settings, Path("x.toml")).agents["poet"].model == "hint:deep"
+
+
 SHREDS = [
     *('"', "'", '"""', "[", "[[", "]", "{", "}", "=", ".", ",", "\n", "\r", "\t", "#", "\\u0000"),
     *("inf", "nan", "-1", "1e999", "0x", "true", "1979-05-27", "[board]", "[[board]]", "9" * 40),

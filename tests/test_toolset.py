@@ -13,6 +13,7 @@ from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.providers.offline.toolbox import toolbox
 from agent.security.paths import HERE
 from agent.settings import Paths
+from agent.tools.agents import DelegateSettings
 from agent.tools.base import AnyTool
 from agent.tools.settings import SearchSettings, WebSettings
 from agent.toolset import Surroundings, every_tool
@@ -108,3 +109,13 @@ def test_pins_of_this_machine_are_tools_only_where_they_are_there(
     assert {name for name in names if name.startswith(("gpio_", "i2c_"))} == found
     none = dataclasses.replace(around, pins=PiPins({}), buses=None)
     assert not {one.name for one in every_tool(none)} & found
+
+
+def test_other_agents_can_be_asked_only_where_there_are_some(tmp_path: Path) -> None:
+    none = Surroundings(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ())
+    some = dataclasses.replace(none, agents={"reader": DelegateSettings()})
+    for around, count in ((none, 0), (some, 1)):
+        tools = every_tool(around)
+        assert [one.name for one in tools].count("delegate") == count
+        box = toolbox([tool.spec() for tool in tools])
+        assert "delegate" not in {one.name for one in box.speakable}

@@ -16,11 +16,12 @@ from agent.dispatch.gate import Gate
 from agent.dispatch.questions import Ask
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
+from agent.memory.base import FROM_CHAT
 from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.policy import Verdict
 from agent.tools.base import AnyTool, Arguments, ToolContext
-from agent.tools.registry import Registry
+from agent.tools.registry import Registry, ToolSource
 
 if TYPE_CHECKING:
     from agent.dispatch.guidance import Guidance
@@ -56,11 +57,34 @@ class TurnSeams:
 
 @dataclass(frozen=True, slots=True)
 class TurnOutcome:
-    """The answer, every message that the turn added after the person's, and their trust."""
+    """The answer, every message that the turn added after the person's, and their trust.
+
+    Args:
+        source: where the least trusted of what was read came from.
+    """
 
     text: str
     added: tuple[ChatMessage, ...]
     provenance: Provenance
+    source: str = FROM_CHAT
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Which turn this is, also for the turns of other agents within it.
+
+    Args:
+        turn: what the audit and the limits know it by.
+        depth: how many agents have asked one another.
+        orders: who was asked so far, at any depth.
+    """
+
+    turn: str = field(default_factory=partial(secrets.token_hex, 6))
+    depth: int = 0
+    orders: list[str] = field(default_factory=list)
+
+    def deeper(self) -> "Within":
+        return replace(self, depth=self.depth + 1)
 
 
 @dataclass(slots=True)
@@ -71,15 +95,14 @@ class _Progress:
         whole: trust of everything before the model, earlier turns and memories included.
         fresh: trust of the person's message and of what was read since.
         is_fresh: no response so far has heeded more than that.
-        turn: what the audit and the limits know this turn by.
     """
 
     whole: ToolContext
     fresh: ToolContext
     guidance: "Guidance"
     model: str | None = None
+    within: Within = field(default_factory=Within)
     is_fresh: bool = True
-    turn: str = field(default_factory=partial(secrets.token_hex, 6))
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
@@ -100,7 +123,7 @@ class TurnRunner:
         results: "Callable[[], Results] | None" = None,
     ) -> None:
         self.provider = provider
-        self._registry = registry
+        self.registry = registry
         self._gate = gate
         self._max_iterations = max_iterations
         self._open_results = results
@@ -112,6 +135,7 @@ class TurnRunner:
         word: Provenance,
         seams: TurnSeams,
         model: str | None = None,
+        within: Within | None = None,
     ) -> TurnOutcome:
         """The answer to the last of `messages`; always text, also where everything failed.
 
@@ -119,8 +143,10 @@ class TurnRunner:
             context: with the trust of all of `messages`.
             word: the trust of the last one alone.
             model: what is asked; None is what is configured.
+            within: the turn that this one belongs to; None is one of its own.
         """
-        progress = _Progress(context, replace(context, provenance=word), _new_guidance(), model)
+        fresh = replace(context, provenance=word)
+        progress = _Progress(context, fresh, _new_guidance(), model, within or Within())
         for left in reversed(range(self._max_iterations)):
             said = (*messages, *progress.added, *progress.guidance.aside)
             try:
@@ -142,11 +168,17 @@ class TurnRunner:
             "Ask me to go on if that is what you want.",
         )
 
+    def limited_to(self, tools: ToolSource, max_iterations: int) -> "TurnRunner":
+        """One with fewer tools, behind the same gate."""
+        return TurnRunner(
+            self.provider, Registry((), [tools]), self._gate, max_iterations, self._open_results
+        )
+
     @cached_property
     def _shelf(self) -> "Shelf":
         from agent.tools.shelf import Shelf  # noqa: PLC0415 - the first turn needs it, no start
 
-        return Shelf(self._registry)
+        return Shelf(self.registry)
 
     @cached_property
     def _results(self) -> "Results | None":
@@ -192,8 +224,8 @@ class TurnRunner:
         if response.text:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
-            context = progress.fresh if progress.is_fresh else progress.whole
-            result = await self._use_tool(call, context, seams, guidance, progress.turn)
+            context = self._leading_on(progress, seams)
+            result = await self._use_tool(call, context, seams, guidance, progress.within.turn)
             _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
             progress.fresh = _having_read(progress.fresh, result)
             progress.whole = _having_read(progress.whole, result)
@@ -205,6 +237,13 @@ class TurnRunner:
             last = progress.added[-1]
             progress.added[-1] = replace(last, text=f"{last.text}\n({told})")
         return stopped
+
+    def _leading_on(self, progress: _Progress, seams: TurnSeams) -> ToolContext:
+        """What a tool gets to know, with the way to another agent."""
+        from agent.dispatch.delegation import Delegation  # noqa: PLC0415 - a tool needs it
+
+        context = progress.fresh if progress.is_fresh else progress.whole
+        return replace(context, nested=Delegation(self, context, seams, progress.within))
 
     def _changes(self, call: ToolCall) -> bool:
         tool = self._shelf.find(call.name)
@@ -297,4 +336,4 @@ def _finished(progress: _Progress, text: str) -> TurnOutcome:
     answer = "".join([*progress.shown, text])
     added = (*progress.added, ChatMessage.assistant(text))
     context = progress.fresh if progress.is_fresh else progress.whole
-    return TurnOutcome(answer, added, context.provenance)
+    return TurnOutcome(answer, added, context.provenance, context.source)

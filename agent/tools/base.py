@@ -4,7 +4,7 @@ A tool does not decide whether it may run: the gate does, before `execute` is re
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -13,6 +13,7 @@ from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
 from agent.messages import Effect, Provenance, ToolResult, ToolSpec
 from agent.security.binding import NOTHING, Dependence, Pattern
+from agent.tools.nested import Nested
 from agent.tools.schema import parameters_of
 
 # Longest arguments a model may write: as long as a whole answer may be
@@ -35,12 +36,14 @@ class ToolContext:
         person: whose memories and files are meant; the same person on every channel.
         provenance: the lowest trust of anything read in this turn so far.
         source: where the least trusted of it came from.
+        nested: the way to another agent within this turn; None where there is none.
     """
 
     conversation: str
     person: str
     provenance: Provenance
     source: str = FROM_CHAT
+    nested: Nested | None = field(default=None, compare=False, repr=False)
 
 
 A = TypeVar("A", bound=Arguments)

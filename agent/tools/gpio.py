@@ -10,7 +10,8 @@ from agent.messages import Effect, ToolResult
 from agent.peripherals.gpio import PiPins
 from agent.peripherals.settings import PiPinSettings
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
-from agent.tools.pins import in_time, one_of
+from agent.tools.choice import one_of
+from agent.tools.pins import in_time
 
 _SWITCH = ("off", "on")
 _EFFECTS = {"actuate": Effect.ACTUATE, "hazard": Effect.HAZARD}

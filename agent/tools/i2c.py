@@ -13,7 +13,8 @@ from msgspec import Meta
 from agent.messages import Effect, Provenance, ToolResult
 from agent.peripherals.i2c import MAX_BYTES, I2cBuses
 from agent.tools.base import AnyTool, Arguments, Tool, ToolContext
-from agent.tools.pins import in_time, one_of
+from agent.tools.choice import one_of
+from agent.tools.pins import in_time
 
 _NO_REGISTER = -1
 _Register = Annotated[int, Meta(ge=_NO_REGISTER, le=255, description="-1: it has none")]

@@ -1,10 +1,8 @@
-"""What the tools for this machine's own pins and buses have in common: names, and a time limit."""
+"""What the tools for this machine's own pins and buses have in common: a limit to their time."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar
-
-import msgspec
+from collections.abc import Callable
+from typing import TypeVar
 
 from agent.errors import PinRefused
 
@@ -25,10 +23,3 @@ async def in_time(act: Callable[[], R]) -> R:
             return await asyncio.to_thread(act)
     except TimeoutError as err:
         raise PinRefused(f"the hardware did not answer within {DEVICE_TIMEOUT_S:g} s") from err
-
-
-def one_of(names: Mapping[str, Sequence[str]]) -> Any:
-    """The type of an argument that is one of these names; their other words are told."""
-    kind: Any = Literal[tuple(names)]
-    known = ", ".join(f"{name} ({', '.join(words)})" for name, words in names.items() if words)
-    return Annotated[kind, msgspec.Meta(description=known)] if known else kind

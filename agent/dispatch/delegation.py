@@ -1,0 +1,81 @@
+"""A turn of another agent within a turn: never more rights than the one around it.
+
+Its tools are some of the asker's, behind the same gate; its trust begins where the asker's has
+fallen to; questions go to the same person, and everything counts for the same turn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from agent.errors import DelegationRefused
+from agent.messages import ChatMessage
+from agent.tools.base import AnyTool, ToolContext
+from agent.tools.nested import Order, Told
+from agent.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from agent.dispatch.turn import TurnRunner, TurnSeams, Within
+
+# One agent may ask another, and that one a third
+MAX_DEPTH = 2
+# A turn that needs more is going in circles
+MAX_ORDERS_PER_TURN = 8
+_TO_WHOM = (
+    "Another agent, not a person, gives you the task and reads your answer. Do only what the task "
+    "says; your last message is all that is handed back."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """The way from one turn to another agent.
+
+    Args:
+        context: with the trust that the asker's turn has fallen to.
+    """
+
+    runner: "TurnRunner"
+    context: ToolContext
+    seams: "TurnSeams"
+    within: "Within"
+
+    async def __call__(self, order: Order) -> Told:
+        """Raises DelegationRefused: too deep, or too often in one turn."""
+        within = self.within
+        if within.depth >= MAX_DEPTH:
+            raise DelegationRefused(f"an agent that was asked by {MAX_DEPTH} others asks no more")
+        if len(within.orders) >= MAX_ORDERS_PER_TURN:
+            raise DelegationRefused(
+                f"other agents were asked {MAX_ORDERS_PER_TURN} times in this turn, which is all"
+            )
+        within.orders.append(order.agent)
+        outcome = await self.runner.limited_to(
+            partial(_allowed, self.runner.registry, order.tools), order.max_iterations
+        ).run(
+            (
+                ChatMessage.system(f"{order.prompt}\n\n{_TO_WHOM}".strip()),
+                ChatMessage.user(order.task),
+            ),
+            self.context,
+            self.context.provenance,
+            replace(self.seams, on_text=_unseen),
+            order.model,
+            within.deeper(),
+        )
+        return Told(outcome.text, outcome.provenance, outcome.source)
+
+
+def _allowed(registry: Registry, names: Sequence[str]) -> Sequence[AnyTool]:
+    """Those of the asker's tools that are meant."""
+    found = (registry.find(spec.name) for spec in registry.specs() if _is_meant(spec.name, names))
+    return [tool for tool in found if tool is not None]
+
+
+def _is_meant(tool: str, names: Sequence[str]) -> bool:
+    return any(tool.startswith(name[:-1]) if name.endswith("*") else tool == name for name in names)
+
+
+async def _unseen(_text: str) -> None:
+    """What it writes on the way is not for the person."""

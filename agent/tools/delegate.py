@@ -1,0 +1,82 @@
+"""Asking another agent: one of those that the owner configured, each with tools of its own.
+
+What it may do is decided where its turn runs; here is only the order and its time.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Any, cast
+
+import msgspec
+from msgspec import Meta
+
+from agent.messages import Effect, ToolResult
+from agent.tools.agents import DelegateSettings
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.choice import one_of
+from agent.tools.nested import Order
+
+# Shorter than a turn, so that there is time left to say that it was in vain
+DELEGATE_TIMEOUT_S = 120.0
+MAX_TASK_CHARS = 8000
+
+
+class DelegateTool(Tool[Arguments]):
+    """Has another agent do something and tells what it answered."""
+
+    name = "delegate"
+    description = "Have another agent do a task by itself; it knows only what the task says."
+    # Whatever it does passes the gate by itself
+    effect = Effect.READ
+
+    def __init__(
+        self, agents: Mapping[str, DelegateSettings], timeout_s: float = DELEGATE_TIMEOUT_S
+    ) -> None:
+        self._agents = agents
+        self._timeout_s = timeout_s
+        self.arguments_type = _arguments(agents)
+
+    async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
+        values = msgspec.structs.asdict(arguments)
+        name, agent = values["agent"], self._agents[values["agent"]]
+        if context.nested is None:
+            return ToolResult(success=False, text="no other agent can be asked from here")
+        order = Order(
+            name,
+            agent.prompt or f"You are {name}.",
+            values["task"],
+            agent.tools,
+            agent.model or None,
+            agent.max_iterations,
+        )
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                told = await context.nested(order)
+        except TimeoutError:
+            return ToolResult(
+                success=False,
+                text=f"{name} did not end within {self._timeout_s:g} s; some of it may be done",
+            )
+        return ToolResult(
+            success=True,
+            text=msgspec.json.encode({"agent": name, "answer": told.text}).decode(),
+            provenance=told.provenance,
+            source=told.source,
+        )
+
+
+def _arguments(agents: Mapping[str, DelegateSettings]) -> type[Arguments]:
+    task = Annotated[
+        str,
+        Meta(
+            description="All that it has to know",
+            min_length=1,
+            max_length=MAX_TASK_CHARS,
+        ),
+    ]
+    names: Any = one_of(
+        {name: (agent.about,) if agent.about else () for name, agent in agents.items()}
+    )
+    fields = [("agent", names), ("task", task)]
+    made = msgspec.defstruct("delegate_arguments", fields, bases=(Arguments,), frozen=True)
+    return cast("type[Arguments]", made)

@@ -1,0 +1,48 @@
+"""A turn within a turn, as a tool sees it: an order to another agent, and what came of it.
+
+Whoever runs the turn around it gives the way; a tool has no rights of its own to hand on.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.messages import Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What another agent is asked to do.
+
+    Args:
+        prompt: what it is told of itself.
+        tools: names, a `*` at the end stands for any rest; those that the asker lacks are left out.
+        model: None is the one that is configured.
+    """
+
+    agent: str
+    prompt: str
+    task: str
+    tools: tuple[str, ...] = ()
+    model: str | None = None
+    max_iterations: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What it answered.
+
+    Args:
+        provenance: the lowest trust of all that it has read.
+        source: where the least trusted of that came from.
+    """
+
+    text: str
+    provenance: Provenance
+    source: str
+
+
+class Nested(Protocol):
+    """Runs a turn of another agent within this one: same gate, same owner, same limits."""
+
+    async def __call__(self, order: Order) -> Told:
+        """Raises DelegationRefused: too deep, or too often in one turn."""
