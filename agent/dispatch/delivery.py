@@ -5,7 +5,8 @@ An answer is in the outbox before it comes here; only a confirmed delivery marks
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from agent.channels.base import Channel
 from agent.clock import Clock
@@ -26,7 +27,11 @@ FIRST_WAIT_S = 1.0
 
 
 class Delivery:
-    """Sends what is in the outbox."""
+    """Sends what is in the outbox.
+
+    Args:
+        redact: takes the secrets out of a text.
+    """
 
     def __init__(
         self,
@@ -34,11 +39,13 @@ class Delivery:
         channels: Mapping[str, Channel],
         clock: Clock,
         activity: Activity | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._journal = journal
         self._channels = channels
         self._clock = clock
         self._activity = activity or Activity()
+        self._redact = redact
 
     async def send(self, message: Outbound) -> bool:
         """Whether the platform has it; False means that it is a dead letter now."""
@@ -66,6 +73,7 @@ class Delivery:
 
         None when it could not be kept: then there was one try to send it.
         """
+        text = self._redact(text)
         try:
             return await self._journal.transact(
                 lambda db: outbox.announce(db, channel, recipient, text)
@@ -96,7 +104,8 @@ class Delivery:
     async def _try(self, channel: Channel, message: Outbound) -> bool:
         try:
             async with asyncio.timeout(SEND_TIMEOUT_S):
-                await channel.send(message)
+                # The last exit, whoever wrote the text
+                await channel.send(replace(message, text=self._redact(message.text)))
         except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
             _log.warning("%s did not take an answer: %r", message.channel, err)
             self._activity.note_channel(message.channel, is_deaf=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from agent.dispatch.activity import Activity
 from agent.dispatch.presence import NoButton, PresenceRule
-from agent.dispatch.questions import Ask, Granted, Questions, denied
+from agent.dispatch.questions import CARRIES_KEY_TEXT, Ask, Granted, Questions, denied
 from agent.dispatch.records import Case, Circumstances, NotRecorded
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
@@ -50,6 +50,8 @@ class Gate:
         case = Case(call, effect, provenance, circumstances or Circumstances())
         if self._is_stopped(case):
             return await self._recorded(case, self._stopped())
+        if case.circumstances.holds_secret and effect is Effect.NETWORK:
+            return await self._recorded(case, denied("secret", CARRIES_KEY_TEXT))
         async with self._counting:
             decision = await self._decided(case)
             if not self._is_question(decision, effect):

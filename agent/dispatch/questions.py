@@ -27,6 +27,7 @@ QUESTION_TIMEOUT_S = 120.0
 MAX_SHOWN_CHARS = 2000
 # Of the address or file that a call comes from
 MAX_SOURCE_CHARS = 200
+CARRIES_KEY_TEXT = "a key of mine stands in it, which is neither shown nor sent"
 _AT_THE_DEVICE = "press the button on the device to allow it"
 _ONLY_AT_THE_DEVICE = f"a yes is not enough here: {_AT_THE_DEVICE}"
 _THE_SAME = "exactly this call"
@@ -61,6 +62,8 @@ class Questions:
         shown = canonical(case.call.arguments_json)
         if len(spelled_out(f"{shown}{case.circumstances.words}")) > MAX_SHOWN_CHARS:
             return denied("too-long", "it is too long to be shown whole, so it cannot be approved")
+        if case.circumstances.holds_secret:
+            return denied("secret", CARRIES_KEY_TEXT)
         act = await asyncio.to_thread(case.act)
         if may_stand and await asyncio.to_thread(self._stands, case):
             return self._granted(case, act, new_question_id(), "standing-approval")

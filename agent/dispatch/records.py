@@ -46,6 +46,7 @@ class Circumstances:
     Args:
         source: where the least trusted text of the turn came from.
         arguments: as the tool understood them, top level only.
+        holds_secret: one of the agent's own secrets stands in the arguments.
         words: what the call does, in the tool's own words.
         dependence: what a yes is bound to besides the call.
         pattern: which calls an "always" is for; None is this very call.
@@ -59,6 +60,7 @@ class Circumstances:
     words: str = ""
     dependence: Dependence = NOTHING
     pattern: Pattern | None = None
+    holds_secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)

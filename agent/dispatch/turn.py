@@ -20,6 +20,7 @@ from agent.memory.base import FROM_CHAT
 from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.policy import Verdict
+from agent.security.redact import Redactor
 from agent.tools.base import AnyTool, Arguments, ToolContext
 from agent.tools.registry import Registry, ToolSource
 
@@ -112,6 +113,7 @@ class TurnRunner:
 
     Args:
         results: makes what cuts long results short and keeps the whole of them.
+        redactor: takes the secrets out of what a tool or a service said, before anybody reads it.
     """
 
     def __init__(
@@ -121,12 +123,14 @@ class TurnRunner:
         gate: Gate,
         max_iterations: int,
         results: "Callable[[], Results] | None" = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.provider = provider
         self.registry = registry
         self._gate = gate
         self._max_iterations = max_iterations
         self._open_results = results
+        self._redactor = redactor or Redactor()
 
     async def run(
         self,
@@ -153,16 +157,16 @@ class TurnRunner:
                 response = await self._ask_model(said, progress, seams)
             except ProviderError as err:
                 _log.warning("%s did not answer: %s", self.provider.name, err)
-                return _finished(progress, f"I got no answer from the language model: {err}")
+                return self._finished(progress, f"I got no answer from the language model: {err}")
             progress.is_fresh &= response.heeds_only_this_turn
             if not response.tool_calls:
                 if left and progress.guidance.is_only_announced(response):
                     progress.shown.append(f"{response.text}\n")
                     continue
-                return _finished(progress, response.text or "(the model gave an empty answer)")
+                return self._finished(progress, response.text or "(the model gave an empty answer)")
             if stopped := await self._use_tools(response, progress, seams):
-                return _finished(progress, stopped)
-        return _finished(
+                return self._finished(progress, stopped)
+        return self._finished(
             progress,
             f"I stopped after {self._max_iterations} rounds of tool use without a final answer. "
             "Ask me to go on if that is what you want.",
@@ -171,7 +175,12 @@ class TurnRunner:
     def limited_to(self, tools: ToolSource, max_iterations: int) -> "TurnRunner":
         """One with fewer tools, behind the same gate."""
         return TurnRunner(
-            self.provider, Registry((), [tools]), self._gate, max_iterations, self._open_results
+            self.provider,
+            Registry((), [tools]),
+            self._gate,
+            max_iterations,
+            self._open_results,
+            self._redactor,
         )
 
     @cached_property
@@ -203,7 +212,8 @@ class TurnRunner:
                     if isinstance(item, ChatResponse):
                         return item
                     pieces.append(item.text)
-                    await seams.on_text("".join([*progress.shown, *pieces]))
+                    shown = "".join([*progress.shown, *pieces])
+                    await seams.on_text(self._redactor.redact_known(shown))
         except ProviderError:
             # What was shown is not taken back: it is kept and marked as cut
             if pieces:
@@ -229,7 +239,7 @@ class TurnRunner:
             _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
             progress.fresh = _having_read(progress.fresh, result)
             progress.whole = _having_read(progress.whole, result)
-            text = _for_model(result)
+            text = self._redactor.redact(_for_model(result))
             progress.added.append(ChatMessage.tool(call, text, is_error=not result.success))
             guidance.note(call, result, changes=self._changes(call))
         told, stopped = guidance.end_round()
@@ -244,6 +254,13 @@ class TurnRunner:
 
         context = progress.fresh if progress.is_fresh else progress.whole
         return replace(context, nested=Delegation(self, context, seams, progress.within))
+
+    def _finished(self, progress: _Progress, text: str) -> TurnOutcome:
+        text = self._redactor.redact(text + progress.guidance.postscript())
+        answer = self._redactor.redact("".join([*progress.shown, text]))
+        added = (*progress.added, ChatMessage.assistant(text))
+        context = progress.fresh if progress.is_fresh else progress.whole
+        return TurnOutcome(answer, added, context.provenance, context.source)
 
     def _changes(self, call: ToolCall) -> bool:
         tool = self._shelf.find(call.name)
@@ -265,7 +282,8 @@ class TurnRunner:
         except BadArguments as err:
             return guidance.unfit(call, err)
         effect, trust = tool.effect_of(arguments), context.provenance
-        around = _circumstances(tool, arguments, context, turn)
+        holds_secret = self._redactor.knows(f"{call.arguments_json} {arguments}")
+        around = replace(_circumstances(tool, arguments, context, turn), holds_secret=holds_secret)
         decision = await self._gate.admit(call, effect, trust, seams.ask, around)
         if decision.verdict is not Verdict.ALLOW:
             return ToolResult(
@@ -273,6 +291,8 @@ class TurnRunner:
             )
         confirm = partial(self._gate.confirm, decision, effect)
         result = await _execute(tool, arguments, context, seams, confirm)
+        # Before it is told, kept or recorded
+        result = replace(result, text=self._redactor.redact(result.text))
         await self._gate.came_of(call, effect, trust, around, result)
         return await self._results.bounded(tool, result) if self._results else result
 
@@ -329,11 +349,3 @@ def _having_read(context: ToolContext, result: ToolResult) -> ToolContext:
         return context
     source = result.source or context.source
     return replace(context, provenance=result.provenance, source=source)
-
-
-def _finished(progress: _Progress, text: str) -> TurnOutcome:
-    text += progress.guidance.postscript()
-    answer = "".join([*progress.shown, text])
-    added = (*progress.added, ChatMessage.assistant(text))
-    context = progress.fresh if progress.is_fresh else progress.whole
-    return TurnOutcome(answer, added, context.provenance, context.source)

@@ -16,8 +16,10 @@ from msgspec import Meta
 from agent.errors import BadArguments, BarnacleError, CommandRefused
 from agent.messages import Effect, Provenance, ToolResult
 from agent.security.argv import MAX_BYTES, MAX_WORDS, accepted
+from agent.security.binding import Dependence
 from agent.security.environment import child_environment
 from agent.security.grammars.base import path as refuse_path
+from agent.security.paths import HERE
 from agent.security.sandbox import Job, Outcome, Sandbox
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import RelativePath, plain
@@ -82,6 +84,12 @@ class ShellTool(Tool[ShellArguments]):
             return ""
         name = self._workshop.sandbox.name
         return f"a script for sh, in the sandbox ({name}): no network, the workspace can be changed"
+
+    def binds_to(self, arguments: ShellArguments) -> Dependence:
+        job = self._workshop.job((), arguments.folder, writes=False)
+        beneath = "" if job.folder == HERE else f"{job.folder}/"
+        files = [f"{beneath}{word}" for word in arguments.argv[1:] if not refuse_path(word)]
+        return Dependence(self._workshop.workspace, files, job.environment)
 
     async def execute(self, arguments: ShellArguments, context: ToolContext) -> ToolResult:
         try:
