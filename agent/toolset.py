@@ -10,6 +10,7 @@ from pathlib import Path
 from agent.clock import Clock
 from agent.dispatch.watcher import Watcher
 from agent.http import HttpClient
+from agent.memory.base import Memory
 from agent.memory.pdf import pages_of
 from agent.peripherals.gpio import DEVICES, PiPins, trouble_with_pins
 from agent.peripherals.i2c import I2cBuses, trouble_with_buses
@@ -22,10 +23,12 @@ from agent.tools.content_search import ContentSearchTool
 from agent.tools.delegate import DelegateTool
 from agent.tools.file_edit import FileEditTool
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
+from agent.tools.git import GitTool, find_git
 from agent.tools.glob_search import GlobSearchTool
 from agent.tools.gpio import gpio_tools
 from agent.tools.http_request import HttpRequestTool
 from agent.tools.i2c import i2c_tools
+from agent.tools.memory_export import MemoryExportTool
 from agent.tools.search_services import chosen
 from agent.tools.settings import ShellSettings, WebSettings
 from agent.tools.shell import ShellTool, Workshop
@@ -50,6 +53,7 @@ class Surroundings:
     buses: I2cBuses | None = None
     devices: Path = DEVICES
     agents: Mapping[str, DelegateSettings] = field(default_factory=dict)
+    memory: Memory | None = None
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -67,6 +71,7 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
         *([DelegateTool(around.agents)] if around.agents else []),
+        *([MemoryExportTool(around.memory, workspace)] if around.memory else []),
         *_pin_tools(around),
         *_programs(around),
         *_watch_tools(around.watchers),
@@ -88,7 +93,8 @@ def _programs(around: Surroundings) -> list[AnyTool]:
     if around.sandbox is None:
         return []
     workshop = Workshop(around.sandbox, around.paths.workspace, around.shell)
-    return [ShellTool(workshop)]
+    tools: list[AnyTool] = [ShellTool(workshop)]
+    return [*tools, GitTool(workshop)] if find_git() else tools
 
 
 def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
