@@ -1,0 +1,148 @@
+"""What git is told, and what a repository's own settings may hold before git is started on it.
+
+Settings of a repository can name programs that any git command starts. A repository that has
+anything but a few harmless settings is refused; so is one that leads to another's settings.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.errors import CommandRefused
+from agent.printable import printable_line
+from agent.security.environment import child_environment
+from agent.security.paths import HERE, list_beneath, open_beneath
+
+FOLDER = ".git"
+# Far more than a person writes; git itself writes a few hundred bytes
+MAX_SETTINGS_BYTES = 64 * 1024
+# Folders and files of one working tree that are looked at
+MAX_ENTRIES = 20_000
+_MAX_SHOWN_CHARS = 60
+# Of the folder .git: what leads to further settings
+_ELSEWHERE = frozenset({"commondir", "config.worktree", "modules", "worktrees"})
+_SECTION = re.compile(r'\[([a-zA-Z]+)(?: "[^"\\\n]*")?\]')
+_SETTING = re.compile(r"([a-zA-Z][a-zA-Z0-9-]*)(?:\s*=\s*([^\\\n]*))?")
+# Values and names; nothing of it is a program or a path
+_HARMLESS = {
+    "core": {"repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase"}
+    | {"precomposeunicode", "symlinks", "autocrlf", "eol", "quotepath"},
+    "user": {"name", "email"},
+    "remote": {"url", "fetch", "pushurl"},
+    "branch": {"remote", "merge", "rebase", "description"},
+    "init": {"defaultbranch"},
+    "pull": {"rebase", "ff"},
+    "color": {"ui"},
+}
+# Over everything that a repository may say: no program but git itself, and no network
+_OVER = {
+    "core.hooksPath": "/dev/null",
+    "core.fsmonitor": "false",
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.askPass": "false",
+    "core.sshCommand": "false",
+    "core.alternateRefsCommand": "false",
+    "credential.helper": "",
+    "diff.ignoreSubmodules": "all",
+    "submodule.recurse": "false",
+    "protocol.allow": "never",
+    "commit.gpgSign": "false",
+    "tag.gpgSign": "false",
+    "gpg.program": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "log.showSignature": "false",
+    # What is mapped counts against the limit of memory
+    "core.packedGitWindowSize": "8m",
+    "core.packedGitLimit": "32m",
+}
+# Who commits where nobody is named
+_AUTHOR, _ADDRESS = "Barnacle", "barnacle@localhost"
+
+
+def git_environment(workspace: Path, folder: Path | None) -> dict[str, str]:
+    """Everything git is told besides its words; `folder` is that of a repository, absolute."""
+    place = {"GIT_DIR": str(folder / FOLDER), "GIT_WORK_TREE": str(folder)} if folder else {}
+    fixed = {
+        **place,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TEMPLATE_DIR": "",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": "",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_PAGER": "cat",
+        "GIT_EDITOR": "false",
+        "GIT_AUTHOR_NAME": _AUTHOR,
+        "GIT_AUTHOR_EMAIL": _ADDRESS,
+        "GIT_COMMITTER_NAME": _AUTHOR,
+        "GIT_COMMITTER_EMAIL": _ADDRESS,
+        "GIT_CONFIG_COUNT": str(len(_OVER)),
+    }
+    for number, (name, value) in enumerate(_OVER.items()):
+        fixed[f"GIT_CONFIG_KEY_{number}"], fixed[f"GIT_CONFIG_VALUE_{number}"] = name, value
+    return {**child_environment(workspace), **fixed}
+
+
+def refuse_repository(workspace: Path, folder: str) -> None:
+    """Look at a repository before git does.
+
+    Raises:
+        CommandRefused: it could make git start something, or lead it elsewhere.
+        PathRefused: there is no repository, or it is none of plain folders and files.
+    """
+    inside = FOLDER if folder == HERE else f"{folder}/{FOLDER}"
+    for entry in list_beneath(workspace, inside, MAX_ENTRIES):
+        if entry.name in _ELSEWHERE:
+            raise CommandRefused(f"repositories with {FOLDER}/{entry.name} are not worked on")
+    with open_beneath(workspace, f"{inside}/config") as file:
+        refuse_settings(file.read(MAX_SETTINGS_BYTES + 1))
+    refuse_nested(workspace, folder)
+
+
+def refuse_settings(content: bytes) -> None:
+    """Raises CommandRefused at the first setting that is not known to be harmless."""
+    if len(content) > MAX_SETTINGS_BYTES:
+        raise CommandRefused("the repository has too many settings")
+    section = ""
+    for raw in content.decode(errors="replace").split("\n"):
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if found := _SECTION.fullmatch(line):
+            section = found[1].lower()
+            continue
+        setting = _SETTING.fullmatch(line)
+        if setting is None or setting[1].lower() not in _HARMLESS.get(section, ()):
+            shown = printable_line(f"{section}: {line}", _MAX_SHOWN_CHARS)
+            raise CommandRefused(f"the repository has a setting that is not allowed: {shown}")
+
+
+def refuse_nested(workspace: Path, folder: str) -> None:
+    """Raises CommandRefused where there is a repository in the repository: git would ask it too."""
+    left = MAX_ENTRIES
+    for names, above in _folders(workspace, folder):
+        left -= len(names)
+        if above != folder and FOLDER in names:
+            raise CommandRefused("there is another repository in it, with settings of its own")
+        if left < 0:
+            raise CommandRefused(f"it has more than {MAX_ENTRIES} files and folders")
+
+
+def _folders(workspace: Path, folder: str) -> Iterator[tuple[list[str], str]]:
+    """The names in each folder of the working tree."""
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        entries = list_beneath(workspace, here, MAX_ENTRIES)
+        yield [entry.name for entry in entries], here
+        waiting.extend(
+            entry.name if here == HERE else f"{here}/{entry.name}"
+            for entry in entries
+            if entry.is_folder and entry.name != FOLDER
+        )

@@ -1,0 +1,120 @@
+"""Versions of files in the workspace: git on a repository there, in the sandbox.
+
+Without a network, hooks, other programs and other settings; a repository whose own settings could
+start something is not touched. Words are checked by the command's grammar and executed as they are.
+"""
+
+import asyncio
+import shutil
+from typing import Annotated
+
+from msgspec import Meta
+
+from agent.errors import BadArguments, BarnacleError, CommandRefused
+from agent.messages import Effect, ToolResult
+from agent.security.argv import MAX_BYTES, MAX_WORDS, refuse_unreadable
+from agent.security.environment import PATH
+from agent.security.git_settings import FOLDER, git_environment, refuse_nested, refuse_repository
+from agent.security.grammars.base import path as refuse_path
+from agent.security.grammars.versions import LISTING_BRANCHES, READING, WRITING
+from agent.security.paths import HERE
+from agent.security.sandbox import Job
+from agent.tools.base import Arguments, Tool, ToolContext
+from agent.tools.files import DISK_TIMEOUT_S, RelativePath, plain
+from agent.tools.shell import Workshop, told
+
+_COMMANDS = sorted({*READING, *WRITING})
+
+
+class GitArguments(Arguments, frozen=True):
+    """A command of git with its words, and the folder of the repository."""
+
+    argv: Annotated[
+        tuple[Annotated[str, Meta(max_length=MAX_BYTES)], ...],
+        Meta(
+            min_length=1, max_length=MAX_WORDS, description='such as ["log","--oneline","-n","5"]'
+        ),
+    ]
+    repository: RelativePath = HERE
+
+
+class GitTool(Tool[GitArguments]):
+    """Runs a command of git."""
+
+    name = "git"
+    description = "Status, log, diff, show, add, commit, branch, checkout of a repository here."
+    effect = Effect.WRITE
+    arguments_type = GitArguments
+
+    def __init__(self, workshop: Workshop) -> None:
+        self._workshop = workshop
+
+    def parse(self, arguments_json: str) -> GitArguments:
+        """Nobody is asked about what is refused anyway."""
+        arguments = super().parse(arguments_json)
+        try:
+            words_of(arguments)
+        except CommandRefused as err:
+            raise BadArguments(str(err)) from err
+        return arguments
+
+    def effect_of(self, arguments: GitArguments) -> Effect:
+        return Effect.READ if only_looks(arguments.argv) else Effect.WRITE
+
+    async def execute(self, arguments: GitArguments, context: ToolContext) -> ToolResult:
+        folder = plain(arguments.repository) or HERE
+        try:
+            argv = words_of(arguments)
+            async with asyncio.timeout(DISK_TIMEOUT_S):
+                await asyncio.to_thread(self._look, argv[1], folder)
+            workspace = self._workshop.workspace.absolute()
+            # git would write the place of a new repository into its settings
+            repository = None if argv[1] == "init" else workspace / folder
+            environment = git_environment(workspace, repository)
+            writes = not only_looks(arguments.argv)
+            outcome = await self._workshop.sandbox.run(Job(argv, environment, folder, writes))
+        except TimeoutError:
+            return ToolResult(success=False, text="the storage is too slow to look through it all")
+        except BarnacleError as err:
+            return ToolResult(success=False, text=str(err))
+        return told(outcome, "git")
+
+    def _look(self, command: str, folder: str) -> None:
+        """A repository is looked at as a whole before git is; a new one is made where none is."""
+        if command != "init":
+            refuse_repository(self._workshop.workspace, folder)
+            return
+        refuse_nested(self._workshop.workspace, folder)
+        inside = self._workshop.workspace / folder / FOLDER
+        if inside.exists() or inside.is_symlink():
+            raise CommandRefused("there is a repository already")
+
+
+def words_of(arguments: GitArguments) -> tuple[str, ...]:
+    """What is executed, word for word.
+
+    Raises:
+        CommandRefused: it may not be.
+    """
+    refuse_unreadable(arguments.argv)
+    if complaint := refuse_path(arguments.repository):
+        raise CommandRefused(f"repository: {complaint}")
+    command, *words = arguments.argv
+    grammar = READING.get(command) or WRITING.get(command)
+    if grammar is None:
+        known = ", ".join(_COMMANDS)
+        raise CommandRefused(f"{command[:40]!r} is no command of git here: {known}")
+    if not only_looks(arguments.argv) and (complaint := grammar.complaint(words)):
+        raise CommandRefused(f"git {command} is refused: {complaint}")
+    return ("git", *arguments.argv)
+
+
+def only_looks(argv: tuple[str, ...]) -> bool:
+    command, *words = argv
+    if command == "branch":
+        return not LISTING_BRANCHES.complaint(words)
+    return command in READING and not READING[command].complaint(words)
+
+
+def find_git() -> str | None:
+    return shutil.which("git", path=PATH)
