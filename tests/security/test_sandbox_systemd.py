@@ -1,0 +1,169 @@
+"""What is said when the runner or the unit around it does not do its part, and the unit itself."""
+
+import asyncio
+import json
+import re
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from agent.errors import SandboxBroken
+from agent.security import sandbox_systemd
+from agent.security.sandbox import Job, Outcome
+from agent.security.sandbox_systemd import SystemdSandbox
+from tests.fakes.sandbox import activated, no_activation
+
+UNITS = Path(__file__).parents[2] / "systemd"
+# Of ten, where less is better
+MOST_EXPOSED = 0.5
+JOB = Job(("true",), {"PATH": "/usr/bin:/bin"})
+ANALYZE = shutil.which("systemd-analyze") or ""
+
+needs_activation = pytest.mark.skipif(bool(no_activation()), reason=no_activation())
+needs_analyze = pytest.mark.skipif(not ANALYZE, reason="systemd-analyze is not installed")
+
+
+@contextmanager
+def answering(address: Path, answer: bytes) -> Iterator[SystemdSandbox]:
+    """In the place of the runner: says something else, and forgets the streams."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(address))
+        server.listen()
+
+        async def serve() -> None:
+            server.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
+            connection, _ = await asyncio.get_running_loop().sock_accept(server)
+            with connection:
+                await asyncio.get_running_loop().sock_recv(connection, 65536)
+                if answer:
+                    await asyncio.get_running_loop().sock_sendall(connection, answer)
+
+        serving = asyncio.ensure_future(serve())
+        yield SystemdSandbox(address.parent, address)
+        serving.cancel()
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (b'{"error":"too old"}\n', "refuses: too old"),
+        (b"no JSON\n", "does not answer as it should"),
+        (b'{"exit":"0"}\n', "does not answer as it should"),
+    ],
+)
+async def test_an_answer_that_is_none_is_no_success(
+    tmp_path: Path, answer: bytes, complaint: str
+) -> None:
+    with (
+        answering(tmp_path / "s", answer) as sandbox,
+        pytest.raises(SandboxBroken, match=complaint),
+    ):
+        await sandbox.run(JOB)
+
+
+async def test_a_unit_that_was_ended_took_too_much(tmp_path: Path) -> None:
+    with answering(tmp_path / "s", b"") as sandbox:
+        done = await sandbox.run(JOB)
+    assert done == Outcome(None, b"", b"", ended="it took more memory or time than it may")
+
+
+async def test_without_a_socket_nothing_is_run(tmp_path: Path) -> None:
+    with pytest.raises(SandboxBroken, match="cannot be reached"):
+        await SystemdSandbox(tmp_path, tmp_path / "nothing").run(JOB)
+
+
+async def test_a_runner_that_never_answers_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for limit in ("START_TIMEOUT_S", "END_TIMEOUT_S"):
+        monkeypatch.setattr(sandbox_systemd, limit, 0.1)
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(str(tmp_path / "s"))
+        deaf.listen()
+        job = Job(("true",), {}, timeout_s=0.1)
+        with pytest.raises(SandboxBroken, match="does not end"):
+            await SystemdSandbox(tmp_path, tmp_path / "s").run(job)
+
+
+async def test_a_job_that_is_too_long_is_refused_here(tmp_path: Path) -> None:
+    with pytest.raises(SandboxBroken, match="too long"):
+        await SystemdSandbox(tmp_path).run(Job(("echo", "x" * 70_000)))
+
+
+@needs_activation
+async def test_a_job_that_cannot_be_started_says_why(tmp_path: Path) -> None:
+    with activated(tmp_path / "s"), pytest.raises(SandboxBroken, match="cannot be started"):
+        await SystemdSandbox(tmp_path, tmp_path / "s").run(Job(("true",), {}, "nowhere"))
+
+
+@needs_activation
+async def test_the_runner_refuses_where_it_has_no_processes_of_its_own(tmp_path: Path) -> None:
+    sandbox = SystemdSandbox(tmp_path, tmp_path / "s")
+    refusal = "no processes of its own"
+    with activated(tmp_path / "s", "--alone"), pytest.raises(SandboxBroken, match=refusal):
+        await sandbox.run(JOB)
+
+
+@needs_activation
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        *(b"\n", b"{}\n", b"[]\n", b'{"argv":[]}\n', b"cut off", b"\xff\n"),
+        json.dumps({"argv": [], "environment": {}, "folder": "/"}).encode() + b"\n",
+        json.dumps({"argv": ["/bin/true"], "environment": [], "folder": "/"}).encode() + b"\n",
+        json.dumps({"argv": ["/bin/true"], "environment": {}, "folder": "/"}).encode() + b"\n",
+    ],
+)
+def test_a_request_that_is_none_is_refused(tmp_path: Path, request_line: bytes) -> None:
+    """The last is whole but hands no streams over."""
+    with activated(tmp_path / "s"), socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(10)
+        client.connect(str(tmp_path / "s"))
+        client.sendall(request_line)
+        client.shutdown(socket.SHUT_WR)
+        assert b"cannot be understood" in client.recv(4096)
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """Copies whose program exists here."""
+    for unit in ("barnacle-tool.socket", "barnacle-tool@.service"):
+        text = (UNITS / unit).read_text().replace("/opt/barnacle/bin/python", "/bin/true")
+        (tmp_path / unit).write_text(text)
+    return tmp_path
+
+
+@needs_analyze
+def test_the_unit_leaves_nearly_nothing_exposed(units: Path) -> None:
+    command = [ANALYZE, "security", "--offline=true", str(units / "barnacle-tool@.service")]
+    told = subprocess.run(command, capture_output=True, check=False, text=True).stdout
+    found = re.search(r"Overall exposure level .*: ([0-9.]+)", told)
+    assert found is not None, told
+    assert float(found[1]) <= MOST_EXPOSED
+
+
+@needs_analyze
+def test_systemd_understands_every_line(units: Path) -> None:
+    files = [str(one) for one in sorted(units.iterdir())]
+    told = subprocess.run([ANALYZE, "verify", *files], capture_output=True, check=False, text=True)
+    complaints = [line for line in told.stderr.splitlines() if "barnacle-tool" in line]
+    # An older systemd than the device's does not know it, and then the runner refuses
+    assert [line for line in complaints if "Unknown key 'PrivatePIDs'" not in line] == []
+
+
+def test_the_unit_takes_and_shows_what_the_sandbox_promises() -> None:
+    text = (UNITS / "barnacle-tool@.service").read_text()
+    for line in (
+        *("PrivateNetwork=yes", "PrivatePIDs=yes", "MemoryMax=64M", "TasksMax=64"),
+        *("ProtectSystem=strict", "KillMode=control-group", "LimitCORE=0"),
+        "BindPaths=/var/lib/barnacle/workspace",
+    ):
+        assert f"\n{line}\n" in text
+    assert "agent.security.sandbox_runner --alone\n" in text
+    listening = f"\nListenStream={sandbox_systemd.SOCKET}\n"
+    assert listening in (UNITS / "barnacle-tool.socket").read_text()
