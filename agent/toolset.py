@@ -10,6 +10,7 @@ from pathlib import Path
 from agent.clock import Clock
 from agent.dispatch.watcher import Watcher
 from agent.http import HttpClient
+from agent.memory import snapshot
 from agent.memory.base import Memory
 from agent.memory.pdf import pages_of
 from agent.peripherals.gpio import DEVICES, PiPins, trouble_with_pins
@@ -71,7 +72,7 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
         *([DelegateTool(around.agents)] if around.agents else []),
-        *([MemoryExportTool(around.memory, workspace)] if around.memory else []),
+        *([MemoryExportTool(around.memory, workspace, snapshot.whole)] if around.memory else []),
         *_pin_tools(around),
         *_programs(around),
         *_watch_tools(around.watchers),

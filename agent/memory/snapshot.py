@@ -4,6 +4,7 @@ A heading with the key, the content between fences that are longer than any it c
 list of fields. The last line counts the memories and has the hash of everything before it.
 """
 
+import hashlib
 import json
 import re
 import time
@@ -54,6 +55,13 @@ def rendered(entry: MemoryEntry) -> str:
 
 def ending(count: int, digest: str) -> bytes:
     return f"\n<!-- {count} memories, sha256 {digest} -->\n".encode()
+
+
+def whole(entries: Iterable[MemoryEntry]) -> bytes:
+    """A file of these, as if it had been written piece by piece."""
+    listed = list(entries)
+    body = (HEADER + "".join(map(rendered, listed))).encode(errors="replace")
+    return body + ending(len(listed), hashlib.sha256(body).hexdigest())
 
 
 def claimed(line: str) -> tuple[int, str] | None:

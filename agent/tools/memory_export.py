@@ -5,14 +5,13 @@ worth as much as before, and as any other file read here it is no word of the ow
 """
 
 import asyncio
-import hashlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from agent.errors import MemoryUnavailable, PathRefused
-from agent.memory import snapshot
-from agent.memory.base import Memory, Scope
+from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.messages import Effect, ToolResult
 from agent.security.binding import Dependence
 from agent.security.paths import write_beneath
@@ -32,16 +31,23 @@ class ExportArguments(Arguments, frozen=True):
 
 
 class MemoryExportTool(Tool[ExportArguments]):
-    """Writes what is known of the person the turn is for, and of everybody, into a file."""
+    """Writes what is known of the person the turn is for, and of everybody, into a file.
+
+    Args:
+        render: makes a file of memories that reads back as it was.
+    """
 
     name = "memory_export"
     description = "Write all that is remembered of this person into a Markdown file."
     effect = Effect.WRITE
     arguments_type = ExportArguments
 
-    def __init__(self, memory: Memory, workspace: Path) -> None:
+    def __init__(
+        self, memory: Memory, workspace: Path, render: Callable[[Sequence[MemoryEntry]], bytes]
+    ) -> None:
         self._memory = memory
         self._workspace = workspace
+        self._render = render
 
     def binds_to(self, arguments: ExportArguments) -> Dependence:
         """What stands there now is what the owner agreed to have replaced."""
@@ -52,28 +58,28 @@ class MemoryExportTool(Tool[ExportArguments]):
         if is_result(path):
             raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
         try:
-            content, count = await self._written(Scope(context.person))
+            known = await self._known(Scope(context.person))
+            async with asyncio.timeout(DISK_TIMEOUT_S):
+                size_bytes = await asyncio.to_thread(self._write, path, known)
         except MemoryUnavailable as err:
             return ToolResult(success=False, text=str(err))
-        if not content:
-            return ToolResult(success=False, text=_TOO_MUCH)
-        try:
-            async with asyncio.timeout(DISK_TIMEOUT_S):
-                await asyncio.to_thread(write_beneath, self._workspace, path, content)
         except TimeoutError:
             return ToolResult(success=False, text="the storage did not answer in time")
-        told = {"path": arguments.path, "memories": count, "bytes": len(content)}
+        told = {"path": arguments.path, "memories": len(known), "bytes": size_bytes}
         return ToolResult(success=True, text=msgspec.json.encode(told).decode())
 
-    async def _written(self, scope: Scope) -> tuple[bytes, int]:
-        """The file, and how many memories are in it; empty where they are too many."""
-        body, count = bytearray(snapshot.HEADER.encode()), 0
+    def _write(self, path: str, known: Sequence[MemoryEntry]) -> int:
+        content = self._render(known)
+        write_beneath(self._workspace, path, content)
+        return len(content)
+
+    async def _known(self, scope: Scope) -> list[MemoryEntry]:
+        """All that may be seen here, as far as it fits."""
+        known, size_bytes = list[MemoryEntry](), 0
         async for entry in self._memory.entries():
-            if not scope.sees(entry.scope):
-                continue
-            body += snapshot.rendered(entry).encode(errors="replace")
-            count += 1
-            if len(body) > MAX_EXPORT_BYTES:
-                return b"", 0
-        digest = hashlib.sha256(body).hexdigest()
-        return bytes(body) + snapshot.ending(count, digest), count
+            if scope.sees(entry.scope):
+                known.append(entry)
+                size_bytes += len(entry.content.encode(errors="replace"))
+                if size_bytes > MAX_EXPORT_BYTES:
+                    raise MemoryUnavailable(_TOO_MUCH)
+        return known

@@ -8,6 +8,7 @@ from agent.embeddings.none import NoEmbedder
 from agent.errors import MemoryUnavailable, PathRefused
 from agent.memory.base import CORE, MemoryEntry, Scope
 from agent.memory.generations import Generations
+from agent.memory.snapshot import whole
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Effect, Provenance, ToolResult
 from agent.tools import memory_export
@@ -64,7 +65,7 @@ def entries_in(workspace: Path, name: str) -> list[MemoryEntry | None]:
 async def test_what_is_known_of_the_person_reads_back_as_it_was(
     memory: SqliteMemory, workspace: Path
 ) -> None:
-    result = await export(MemoryExportTool(memory, workspace))
+    result = await export(MemoryExportTool(memory, workspace, whole))
     told = json.loads(result.text)
     assert (told["path"], told["memories"]) == ("memories.md", 3)
     found = entries_in(workspace, "memories.md")
@@ -76,7 +77,7 @@ async def test_what_is_known_of_the_person_reads_back_as_it_was(
 
 
 async def test_what_others_said_is_not_in_it(memory: SqliteMemory, workspace: Path) -> None:
-    await export(MemoryExportTool(memory, workspace), path="notes/mine.md")
+    await export(MemoryExportTool(memory, workspace, whole), path="notes/mine.md")
     text = (workspace / "notes" / "mine.md").read_text()
     assert "the house is old" in text
     assert "not for others" not in text
@@ -87,33 +88,33 @@ async def test_it_goes_nowhere_but_into_the_workspace(
     memory: SqliteMemory, workspace: Path, path: str
 ) -> None:
     with pytest.raises(PathRefused):
-        await export(MemoryExportTool(memory, workspace), path=path)
+        await export(MemoryExportTool(memory, workspace, whole), path=path)
 
 
 async def test_more_than_fits_is_refused_and_nothing_is_written(
     memory: SqliteMemory, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_export, "MAX_EXPORT_BYTES", 400)
-    result = await export(MemoryExportTool(memory, workspace))
+    monkeypatch.setattr(memory_export, "MAX_EXPORT_BYTES", 40)
+    result = await export(MemoryExportTool(memory, workspace, whole))
     assert (result.success, "barnacle memory snapshot" in result.text) == (False, True)
     assert names(workspace) == []
 
 
 async def test_a_memory_that_cannot_be_read_is_a_sentence(workspace: Path) -> None:
-    result = await export(MemoryExportTool(TornMemory(), workspace))
+    result = await export(MemoryExportTool(TornMemory(), workspace, whole))
     assert (result.success, result.text) == (False, "the database is torn")
     assert names(workspace) == []
 
 
 def test_it_writes_and_a_yes_is_bound_to_what_stands_there(workspace: Path) -> None:
-    tool = MemoryExportTool(PreparedMemory(), workspace)
+    tool = MemoryExportTool(PreparedMemory(), workspace, whole)
     assert tool.effect is Effect.WRITE
     assert tool.binds_to(tool.parse("{}")).files == ("memories.md",)
 
 
 async def test_an_entry_that_nobody_vouched_for_stays_so(workspace: Path) -> None:
     page = MemoryEntry(1, "k", "c", CORE, Provenance.WEB, Scope("owner"), 0.0, 0.0)
-    await export(MemoryExportTool(PreparedMemory([page]), workspace))
+    await export(MemoryExportTool(PreparedMemory([page]), workspace, whole))
     (found,) = entries_in(workspace, "memories.md")
     assert found is not None
     assert found.provenance is Provenance.WEB
