@@ -31,6 +31,7 @@ from agent.tools.http_request import HttpRequestTool
 from agent.tools.i2c import i2c_tools
 from agent.tools.memory_export import MemoryExportTool
 from agent.tools.search_services import chosen
+from agent.tools.send_message import Addressees, Post, SendMessageTool
 from agent.tools.settings import ShellSettings, WebSettings
 from agent.tools.shell import ShellTool, Workshop
 from agent.tools.system import SystemInfoTool
@@ -55,6 +56,8 @@ class Surroundings:
     devices: Path = DEVICES
     agents: Mapping[str, DelegateSettings] = field(default_factory=dict)
     memory: Memory | None = None
+    addressees: Addressees | None = None
+    post: Post | None = None
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -73,11 +76,18 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         TimeNowTool(around.clock),
         *([DelegateTool(around.agents)] if around.agents else []),
         *([MemoryExportTool(around.memory, workspace, snapshot.whole)] if around.memory else []),
+        *_message_tools(around),
         *_pin_tools(around),
         *_programs(around),
         *_watch_tools(around.watchers),
         *_web_tools(around),
     )
+
+
+def _message_tools(around: Surroundings) -> list[AnyTool]:
+    if around.addressees is None or around.post is None:
+        return []
+    return [SendMessageTool(around.addressees, around.post)]
 
 
 def _pin_tools(around: Surroundings) -> list[AnyTool]:

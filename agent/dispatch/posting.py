@@ -1,0 +1,39 @@
+"""What a tool has sent to somebody: into the outbox first, and from there to the channel.
+
+Made before there are channels; open for as long as the agent is at work with them.
+"""
+
+import asyncio
+
+from agent.dispatch.delivery import Delivery
+from agent.errors import StorageFull
+from agent.tools.send_message import Addressee
+
+_NOT_KEPT = "the message could not be kept, so it is not certain that it arrives: do not repeat it"
+
+
+class Posting:
+    """Sends messages that answer nothing."""
+
+    def __init__(self) -> None:
+        self._delivery: Delivery | None = None
+        self._tasks: asyncio.TaskGroup | None = None
+
+    def open(self, delivery: Delivery, tasks: asyncio.TaskGroup) -> None:
+        self._delivery, self._tasks = delivery, tasks
+
+    async def __call__(self, to: Addressee, text: str) -> bool:
+        """Whether it is on its way.
+
+        Raises:
+            StorageFull: it could not be kept.
+        """
+        if self._delivery is None or self._tasks is None:
+            raise StorageFull("no channel is at work yet")
+        message = await self._delivery.announce(to.channel, to.target, text)
+        if message is None:
+            raise StorageFull(_NOT_KEPT)
+        if not self._delivery.reaches(message):
+            return False
+        self._tasks.create_task(self._delivery.send(message))
+        return True

@@ -1,0 +1,119 @@
+"""Writing to somebody whom the owner let in, on whatever channel they are.
+
+Who that is say the addressees alone: no number, address or chat that a model names is written to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BadArguments
+from agent.messages import Effect, ToolResult
+from agent.printable import printable_line
+from agent.security.binding import Dependence, Pattern
+from agent.tools.base import Arguments, Tool, ToolContext
+
+MAX_TEXT_CHARS = 4000
+# Of those who could be meant, in an error
+_MAX_NAMED = 20
+_MAX_NAME_CHARS = 64
+NOBODY = "nobody is paired who could be written to; the owner pairs people"
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """Somebody who may be written to.
+
+    Args:
+        name: what they are called here; no two have the same.
+    """
+
+    name: str
+    channel: str
+    target: str
+
+
+class Addressees(Protocol):
+    """Those whom the owner let in."""
+
+    def everyone(self) -> Sequence[Addressee]:
+        """As of now."""
+
+
+class Post(Protocol):
+    """Keeps a text and sends it."""
+
+    async def __call__(self, to: Addressee, text: str) -> bool:
+        """Whether it is on its way; False means that it waits until the channel is there.
+
+        Raises:
+            StorageFull: it could not be kept.
+        """
+
+
+class NobodyPaired:
+    """No addressees at all."""
+
+    def everyone(self) -> Sequence[Addressee]:
+        return ()
+
+
+class SendArguments(Arguments, frozen=True):
+    """Whom to write to, and what."""
+
+    to: Annotated[str, Meta(description="Name of a paired person", max_length=_MAX_NAME_CHARS)]
+    text: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
+
+
+class SendMessageTool(Tool[SendArguments]):
+    """Sends a text of its own, not an answer."""
+
+    name = "send_message"
+    description = "Write to another paired person, or to one on another channel."
+    effect = Effect.NETWORK
+    arguments_type = SendArguments
+
+    def __init__(self, addressees: Addressees, post: Post) -> None:
+        self._addressees = addressees
+        self._post = post
+
+    def parse(self, arguments_json: str) -> SendArguments:
+        """Raises BadArguments also for a name that nobody has."""
+        arguments = super().parse(arguments_json)
+        self._find(arguments.to)
+        return arguments
+
+    def in_words(self, arguments: SendArguments) -> str:
+        to = self._find(arguments.to)
+        where = printable_line(f"{to.channel} ({to.target})", _MAX_NAME_CHARS * 2)
+        return f"write to {printable_line(to.name, _MAX_NAME_CHARS)} on {where}"
+
+    def binds_to(self, arguments: SendArguments) -> Dependence:
+        """A name that leads to another chat by then is another act."""
+        to = self._find(arguments.to)
+        return Dependence(environment={"channel": to.channel, "target": to.target})
+
+    def always_for(self, arguments: SendArguments) -> Pattern:
+        to = self._find(arguments.to)
+        fixed = {"channel": to.channel, "target": to.target}
+        return Pattern(fixed, f"anything written to {to.name} on {to.channel}")
+
+    async def execute(self, arguments: SendArguments, context: ToolContext) -> ToolResult:
+        to = self._find(arguments.to)
+        is_on_its_way = await self._post(to, arguments.text)
+        state = "on its way" if is_on_its_way else f"kept until {to.channel} is there"
+        told = {"to": to.name, "channel": to.channel, "state": state}
+        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+
+    def _find(self, name: str) -> Addressee:
+        everyone = self._addressees.everyone()
+        if not everyone:
+            raise BadArguments(NOBODY)
+        for one in everyone:
+            if one.name.casefold() == name.casefold().strip():
+                return one
+        known = ", ".join(one.name for one in everyone[:_MAX_NAMED])
+        raise BadArguments(f"nobody is called {name!r}; there are {known}")
