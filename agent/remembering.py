@@ -7,6 +7,7 @@ import asyncio
 import logging
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from agent.clock import Clock
@@ -160,4 +161,15 @@ def _documents(
     folder = paths.state_dir / "documents"
     index = SqliteMemory(folder / "index.db", embedder, clock)
     trust = Provenance[settings.memory.documents_trust.upper()]
-    return Documents(paths.documents, index, folder / "files.json", trust, clock)
+    documents = Documents(paths.documents, index, folder / "files.json", trust, clock)
+    documents.pages = lambda path: _pages_apart(path, paths.workspace)
+    return documents
+
+
+async def _pages_apart(path: Path, workspace: Path) -> list[str]:
+    """A PDF is read in the sandbox where there is one; few folders have any."""
+    from agent.memory.pdf import pages_of
+    from agent.security.sandbox_choice import choose
+
+    choice = await asyncio.to_thread(choose, workspace)
+    return await pages_of(path, sandbox=choice.sandbox)

@@ -5,6 +5,7 @@ Each is listed here by hand. A start that is never asked anything loads none of 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from agent.clock import Clock
@@ -66,10 +67,10 @@ class Surroundings:
 def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
     workspace = around.paths.workspace
     return (
-        ContentSearchTool(workspace),
+        ContentSearchTool(workspace, around.sandbox),
         FileEditTool(workspace),
         FileListTool(workspace),
-        FileReadTool(workspace, pages_of),
+        FileReadTool(workspace, partial(pages_of, sandbox=around.sandbox)),
         FileWriteTool(workspace),
         GlobSearchTool(workspace),
         SystemInfoTool(around.paths.state_dir),
@@ -115,7 +116,7 @@ def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
 
 def _web_tools(around: Surroundings) -> list[AnyTool]:
     web = Web(around.http, WebRules(around.web.allow, around.web.local))
-    tools: list[AnyTool] = [HttpRequestTool(web), WebFetchTool(web)]
+    tools: list[AnyTool] = [HttpRequestTool(web), WebFetchTool(web, around.sandbox)]
     if (service := chosen(around.web)) is not None:
         # Whom the owner chose need not be listed, and may be at home
         spots = tuple(wanted.spot for wanted in around.web.search.values())

@@ -6,7 +6,7 @@ Links are not followed, hidden files are nobody's business, and everything is bo
 import asyncio
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -27,6 +27,9 @@ _PLAIN = frozenset({".txt", ".text", ".log", ".csv"})
 _PDF = ".pdf"
 SUFFIXES = _MARKDOWN | _PLAIN | {_PDF}
 
+# The text of each page of the PDF there; raises DocumentUnreadable
+Pages = Callable[[Path], Awaitable[list[str]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Version:
@@ -41,8 +44,8 @@ def found(folder: Path) -> dict[str, Version]:
     return dict(islice(_documents(folder), MAX_FILES))
 
 
-async def chunks_in(path: Path, size_bytes: int) -> list[Chunk]:
-    """The document in pieces.
+async def chunks_in(path: Path, size_bytes: int, pages: Pages = pages_of) -> list[Chunk]:
+    """The document in pieces; `pages` reads a PDF.
 
     Raises:
         DocumentUnreadable: it cannot be read, or is too large.
@@ -52,7 +55,7 @@ async def chunks_in(path: Path, size_bytes: int) -> list[Chunk]:
     if size_bytes > limit:
         raise DocumentUnreadable(f"it is larger than {limit // (1024 * 1024)} MB")
     if suffix == _PDF:
-        sections = page_sections(await pages_of(path))
+        sections = page_sections(await pages(path))
         return await asyncio.to_thread(_cut, sections)
     return await asyncio.to_thread(lambda: _cut(_sections(path, suffix)))
 

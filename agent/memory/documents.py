@@ -18,7 +18,8 @@ from agent.errors import BarnacleError, DocumentUnreadable
 from agent.memory import document_files
 from agent.memory.base import PAGE_MARK, Memory, MemoryEntry, Scope
 from agent.memory.chunks import Chunk
-from agent.memory.document_files import Version
+from agent.memory.document_files import Pages, Version
+from agent.memory.pdf import pages_of
 from agent.messages import Provenance
 from agent.storage.files import write_atomic
 
@@ -52,7 +53,7 @@ class Refreshed:
 
 
 class Documents:
-    """The folder and its index.
+    """The folder and its index; whoever makes it may have PDFs read by another `pages`.
 
     Args:
         index: keeps the pieces and nothing else.
@@ -69,6 +70,7 @@ class Documents:
         self._provenance = provenance
         self._clock = clock
         self._known: dict[str, _Known] | None = None
+        self.pages: Pages = pages_of
 
     @property
     def troubles(self) -> dict[str, str]:
@@ -121,7 +123,7 @@ class Documents:
     async def _read(self, name: str, version: Version) -> _Known:
         size_bytes, changed_at_ns = version.size_bytes, version.changed_at_ns
         try:
-            chunks = await document_files.chunks_in(self._folder / name, size_bytes)
+            chunks = await document_files.chunks_in(self._folder / name, size_bytes, self.pages)
         except DocumentUnreadable as err:
             _log.warning("%s is not in the documents: %s", name, err)
             await self._remove(name, 0)

@@ -1,32 +1,33 @@
-"""The text of a PDF, page by page, read in another process under limits.
+"""The text of a PDF, page by page, read by a program that is kept apart and within limits.
 
-A hostile file can end that process, not this one; what it had read until then is not used.
+A hostile file can end that program, not this one; what it had read until then is not used.
 """
 
 import asyncio
-import contextlib
-import sys
+import os
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from agent.errors import DocumentUnreadable
+from agent.errors import DocumentUnreadable, SandboxBroken
 from agent.memory import pdf_program
 from agent.printable import printable_line
+from agent.security.reading import Reading, read_apart
+from agent.security.sandbox import Sandbox
 
 MAX_PAGES = 2000
 # Of all pages as JSON: five times the text of the longest datasheets
 MAX_TEXT_BYTES = 8 * 1024 * 1024
-# The processor limit of the program and as much again of waiting for others
-READ_TIMEOUT_S = 2.0 * pdf_program.CPU_S
+# A thousand pages take a Pi some two minutes; nobody waits for what is read into the memory
+READ_TIMEOUT_S = 600.0
 _MAX_DETAIL_CHARS = 200
-# Opens what the program was given, whatever its name is by now
-_STDIN = Path("/dev/stdin")
 _NEEDS = "pypdf is not installed: install barnacle with its extra 'documents'"
 
 
-async def pages_of(source: Path | BinaryIO, timeout_s: float = READ_TIMEOUT_S) -> list[str]:
+async def pages_of(
+    source: Path | BinaryIO, timeout_s: float = READ_TIMEOUT_S, sandbox: Sandbox | None = None
+) -> list[str]:
     """The text of each page; a page without text is empty.
 
     Args:
@@ -35,30 +36,39 @@ async def pages_of(source: Path | BinaryIO, timeout_s: float = READ_TIMEOUT_S) -
     Raises:
         DocumentUnreadable: it is damaged, too large, or nothing is there to read it with.
     """
-    path = source if isinstance(source, Path) else _STDIN
-    given = asyncio.subprocess.DEVNULL if isinstance(source, Path) else source
-    program = await asyncio.create_subprocess_exec(
-        # Isolated: nothing beside the program or in the environment is imported
-        *(sys.executable, "-I", pdf_program.__file__),
-        *(str(path), str(MAX_PAGES), str(MAX_TEXT_BYTES)),
-        stdin=given,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={},
+    if not isinstance(source, Path):
+        return await _pages(source, timeout_s, sandbox)
+    try:
+        with await asyncio.to_thread(_opened, source) as file:
+            return await _pages(file, timeout_s, sandbox)
+    except OSError as err:
+        raise DocumentUnreadable(f"it cannot be opened: {err.strerror}") from err
+
+
+def _opened(path: Path) -> BinaryIO:
+    # A pipe in the place of a file would hold the reader for ever
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+
+
+async def _pages(file: BinaryIO, timeout_s: float, sandbox: Sandbox | None) -> list[str]:
+    reading = Reading(
+        pdf_program.__file__,
+        (str(MAX_PAGES), str(MAX_TEXT_BYTES)),
+        file,
+        timeout_s,
+        with_packages=True,
+        # As much as the program prints, and its line ends
+        stream_bytes=MAX_TEXT_BYTES + MAX_PAGES,
     )
     try:
-        async with asyncio.timeout(timeout_s):
-            told, trouble = await program.communicate()
-    except TimeoutError as err:
-        raise DocumentUnreadable(f"reading it took longer than {timeout_s:.0f} s") from err
-    finally:
-        if program.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                program.kill()
-            await program.wait()
-    if program.returncode:
-        raise DocumentUnreadable(_reason(program.returncode, trouble))
-    return [msgspec.json.decode(line, type=str) for line in told.splitlines()]
+        done = await read_apart(reading, sandbox)
+    except SandboxBroken as err:
+        raise DocumentUnreadable(str(err)) from err
+    if done.exit is None:
+        raise DocumentUnreadable(done.ended)
+    if done.exit:
+        raise DocumentUnreadable(_reason(done.exit, done.stderr))
+    return [msgspec.json.decode(line, type=str) for line in done.stdout.splitlines()]
 
 
 def _reason(status: int, trouble: bytes) -> str:

@@ -4,22 +4,15 @@ The program sees the system's programs read-only, an empty /tmp and, where it ma
 under its own path; no network, no other processes, no other files, and no way to more rights.
 """
 
-import asyncio
-import contextlib
-import os
 import shutil
-import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
-from io import FileIO
 from pathlib import Path
 
-from agent.errors import SandboxBroken
 from agent.security.environment import PATH, child_environment
 from agent.security.grammars.base import KEPT_RESULTS
 from agent.security.sandbox import MAX_FILE_BYTES, Job, Outcome, limited
-from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
+from agent.security.sandbox_process import run_here
 
 # A Pi under load starts a process in a tenth of it
 PROBE_TIMEOUT_S = 5.0
@@ -64,25 +57,7 @@ class Bubblewrap:
     async def run(self, job: Job) -> Outcome:
         if job.folder is not None:
             self._workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with ExitStack() as held:
-            given = held.enter_context(opened(job.given))
-            out, out_end = (held.enter_context(file) for file in pipe())
-            err, err_end = (held.enter_context(file) for file in pipe())
-            try:
-                child = await asyncio.create_subprocess_exec(
-                    *self.command(job),
-                    stdin=given,
-                    stdout=out_end,
-                    stderr=err_end,
-                    env=dict(job.environment),
-                    # A group of its own, which is ended as one
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise SandboxBroken(f"the sandbox cannot be started: {error.strerror}") from error
-            out_end.close()
-            err_end.close()
-            return await _watched(child, out, err, job)
+        return await run_here(self.command(job), job)
 
     def command(self, job: Job) -> list[str]:
         return [self._program, *_APART, *self._mounts(job), "--", *limited(job)]
@@ -117,36 +92,3 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", str(folder), str(folder))
     for file in _ETC:
         yield from ("--ro-bind-try", file, file)
-
-
-async def _watched(
-    child: asyncio.subprocess.Process, out: FileIO, err: FileIO, job: Job
-) -> Outcome:
-    """Both streams until the program is done, or until it has taken too much of anything."""
-    late = False
-
-    def end() -> None:
-        # Once it is gone its number may be another's
-        if child.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-
-    def end_late() -> None:
-        nonlocal late
-        late = True
-        end()
-
-    told, trouble = Captured(job.stream_bytes, end), Captured(job.stream_bytes, end)
-    deadline = asyncio.get_running_loop().call_later(job.timeout_s, end_late)
-    try:
-        async with asyncio.timeout(job.timeout_s + END_TIMEOUT_S), asyncio.TaskGroup() as tasks:
-            tasks.create_task(told.read(out))
-            tasks.create_task(trouble.read(err))
-            tasks.create_task(child.wait())
-    except TimeoutError as error:
-        raise SandboxBroken("the sandbox does not end what it runs") from error
-    finally:
-        deadline.cancel()
-        end()
-        await child.wait()
-    return outcome_of(child.returncode, told, trouble, job.timeout_s if late else None)

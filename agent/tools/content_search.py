@@ -18,6 +18,7 @@ from msgspec import Meta
 from agent.errors import BarnacleError, PathRefused
 from agent.messages import Effect, Provenance, ToolResult
 from agent.security.paths import HERE, Found, open_beneath, open_found, walk_beneath
+from agent.security.sandbox import Sandbox
 from agent.tools import match_program
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.confined import Objected, Overstrained, output_of
@@ -117,14 +118,17 @@ class ContentSearchTool(Tool[ContentArguments]):
     effect = Effect.READ
     arguments_type = ContentArguments
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, sandbox: Sandbox | None = None) -> None:
         self._workspace = workspace
+        self._sandbox = sandbox
 
     async def execute(self, arguments: ContentArguments, context: ToolContext) -> ToolResult:
         texts = _Texts(self._workspace, arguments)
         try:
-            search = _by_pattern if arguments.regex else _by_words
-            found = await search(texts, arguments)
+            if arguments.regex:
+                found = await _by_pattern(texts, arguments, self._sandbox)
+            else:
+                found = await _by_words(texts, arguments)
         except TimeoutError:
             return ToolResult(success=False, text="the storage is too slow to look through it all")
         except Overstrained as err:
@@ -156,12 +160,14 @@ async def _by_words(texts: _Texts, arguments: ContentArguments) -> list[Line]:
         return await asyncio.to_thread(find)
 
 
-async def _by_pattern(texts: _Texts, arguments: ContentArguments) -> list[Line]:
+async def _by_pattern(
+    texts: _Texts, arguments: ContentArguments, sandbox: Sandbox | None
+) -> list[Line]:
     def gather() -> bytes:
         return b"".join(match_program.framed(path, content) for path, content in texts)
 
     options = (arguments.query, "yes" if arguments.ignore_case else "no", str(arguments.limit + 1))
     async with asyncio.timeout(DISK_TIMEOUT_S):
         given = await asyncio.to_thread(gather)
-    told = await output_of(match_program.__file__, options, given, PATTERN_TIMEOUT_S)
+    told = await output_of(match_program.__file__, options, given, PATTERN_TIMEOUT_S, sandbox)
     return [msgspec.json.decode(line, type=Line) for line in told.splitlines()]

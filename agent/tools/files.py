@@ -33,8 +33,8 @@ RESULTS_FOLDER = ".results"
 DISK_TIMEOUT_S = 15.0
 # Text has no zero byte near its beginning, pictures and programs do
 _PROBE_BYTES = 8192
-# A datasheet of hundreds of pages, on a Pi
-PDF_TIMEOUT_S = 60.0
+# A datasheet of some hundred pages, on a Pi; longer ones are for the folder of documents
+PDF_TIMEOUT_S = 30.0
 _PDF = b"%PDF-"
 _DECODER = codecs.getincrementaldecoder("utf-8")
 

@@ -6,14 +6,10 @@ path, followed by the text's bytes. Imports nothing of the agent: it is started 
 
 import json
 import re
-import resource
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
-MEMORY_BYTES = 256 * 1024 * 1024
-# A pattern that is not made to explode takes a fraction of it for everything it is given
-CPU_S = 10
 # Of a line that fits: enough to know it by
 SHOWN_CHARS = 300
 # A longer line is no text that a person wrote: only its beginning is looked at
@@ -24,9 +20,6 @@ OBJECTION = 3
 def main(arguments: Sequence[str]) -> int:
     """The exit status; hits are printed as JSON lines."""
     pattern, ignores_case, most = arguments[0], arguments[1] == "yes", int(arguments[2])
-    for kind, limit in ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_CPU, CPU_S)):
-        resource.setrlimit(kind, (limit, limit))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         found = re.compile(pattern, re.IGNORECASE if ignores_case else 0).search
     except (re.error, RecursionError, OverflowError) as err:

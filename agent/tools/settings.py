@@ -6,7 +6,6 @@ import msgspec
 from msgspec import Meta
 
 from agent.config import Secret, Section
-from agent.security.environment import complaint_about
 
 Name = Annotated[str, Meta(pattern=r"^(\*\.)?([a-z0-9_-]+\.)+[a-z0-9-]+$", max_length=253)]
 # A host or address at home, and its port
@@ -82,6 +81,12 @@ class ShellSettings(Section, frozen=True, kw_only=True):
         for program in self.programs:
             if program not in PROGRAMS:
                 raise ValueError(f"programs knows no grammar for {program}: {', '.join(PROGRAMS)}")
+        if self.environment:
+            self._refuse_forbidden()
+
+    def _refuse_forbidden(self) -> None:
+        from agent.security.environment import complaint_about  # noqa: PLC0415 - few name any
+
         for name, value in self.environment.items():
             if complaint := complaint_about(name, value):
                 raise ValueError(f"environment is refused: {complaint}")

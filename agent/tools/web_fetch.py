@@ -9,6 +9,7 @@ from agent.errors import AddressRefused, BadArguments, BarnacleError, NetworkErr
 from agent.messages import Effect, Provenance, ToolResult
 from agent.security.binding import Pattern
 from agent.security.net import MAX_URL_CHARS
+from agent.security.sandbox import Sandbox
 from agent.tools import readable_program
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.confined import output_of
@@ -44,8 +45,9 @@ class WebFetchTool(Tool[FetchArguments]):
     arguments_type = FetchArguments
     reads_on = True
 
-    def __init__(self, web: Web) -> None:
+    def __init__(self, web: Web, sandbox: Sandbox | None = None) -> None:
         self._web = web
+        self._sandbox = sandbox
 
     def parse(self, arguments_json: str) -> FetchArguments:
         """Nobody is asked about an address that is refused anyway."""
@@ -64,7 +66,7 @@ class WebFetchTool(Tool[FetchArguments]):
                 return _leading_elsewhere(answer)
             if answer.status not in _SUCCESS:
                 raise NetworkError(f"the page answered with status {answer.status}")
-            title, text = await _read(answer)
+            title, text = await _read(answer, self._sandbox)
         except BarnacleError as err:
             return ToolResult(success=False, text=str(err))
         begin = (arguments.part - 1) * PART_CHARS
@@ -104,10 +106,11 @@ def is_text(answer: WebAnswer) -> bool:
     return kind.startswith("text/") or kind in {"", *_TEXTS} or kind.endswith(("+json", "+xml"))
 
 
-async def _read(answer: WebAnswer) -> tuple[str, str]:
+async def _read(answer: WebAnswer, sandbox: Sandbox | None) -> tuple[str, str]:
     if answer.media_type in _PAGES:
+        page = answer.text.encode()
         program = readable_program.__file__
-        told = await output_of(program, [answer.url], answer.text.encode(), READ_TIMEOUT_S)
+        told = await output_of(program, [answer.url], page, READ_TIMEOUT_S, sandbox)
         title, text = msgspec.json.decode(told, type=tuple[str, str])
         return seen(title), seen(text)
     if not is_text(answer) or b"\0" in answer.body:

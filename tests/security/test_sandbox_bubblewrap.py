@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import SandboxBroken
-from agent.security import sandbox_bubblewrap
+from agent.security import sandbox_bubblewrap, sandbox_process
 from agent.security.sandbox_bubblewrap import Bubblewrap
 
 
@@ -50,7 +50,7 @@ def test_folders_of_the_system_are_links_or_folders_as_they_are_here(
 async def test_what_it_cannot_end_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Something that holds the output open outlives the group that was killed."""
     escaping = script_in(tmp_path, "setsid sleep 3 & exit 0")
-    monkeypatch.setattr(sandbox_bubblewrap, "END_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(sandbox_process, "END_TIMEOUT_S", 0.2)
     job = sandbox_bubblewrap.Job(("true",), {"PATH": os.environ["PATH"]}, timeout_s=0.2)
     with pytest.raises(SandboxBroken, match="does not end"):
         await Bubblewrap(tmp_path, escaping).run(job)
