@@ -11,6 +11,10 @@ import hypothesis
 import pytest
 
 from firmware.host import interpreter
+from tests import canaries
+from tests.canaries import pytest_sessionfinish, pytest_testnodedown
+
+__all__ = ["pytest_sessionfinish", "pytest_testnodedown"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _MADE = _ROOT / ".barnacle"
@@ -88,6 +92,8 @@ def _nobodys_settings() -> Iterator[None]:
         for name in os.environ:
             if name.upper().endswith(("API_KEY", "_PROXY")) or _is_setting_of_ours(name):
                 patch.delenv(name)
+        for name, value in canaries.INHERITED.items():
+            patch.setenv(name, value)
         yield
 
 
@@ -118,5 +124,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         # Where, line, and "Skipped: reason"
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
         terminalreporter.write_line(f"{report.nodeid}: {str(reason).removeprefix('Skipped: ')}")
+    canaries.say(terminalreporter)
     if os.environ.get("BARNACLE_CHECK") == "failed":
         terminalreporter.section("scripts/check FAILED before the tests: see above", red=True)

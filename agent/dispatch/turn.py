@@ -230,7 +230,7 @@ class TurnRunner:
         calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
         # A service that gets its own words back wants an answer to each of their calls
         echo = response.echo if len(calls) == len(response.tool_calls) else None
-        progress.added.append(ChatMessage.assistant(response.text, calls, echo))
+        progress.added.append(self._kept(ChatMessage.assistant(response.text, calls, echo)))
         if response.text:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
@@ -247,6 +247,14 @@ class TurnRunner:
             last = progress.added[-1]
             progress.added[-1] = replace(last, text=f"{last.text}\n({told})")
         return stopped
+
+    def _kept(self, message: ChatMessage) -> ChatMessage:
+        """As a history may have it; what is done is what the model wrote."""
+        hide = self._redactor.redact_known
+        calls = tuple(
+            replace(call, arguments_json=hide(call.arguments_json)) for call in message.tool_calls
+        )
+        return replace(message, text=hide(message.text), tool_calls=calls)
 
     def _leading_on(self, progress: _Progress, seams: TurnSeams) -> ToolContext:
         """What a tool gets to know, with the way to another agent."""
