@@ -5,7 +5,7 @@ An answer is in the outbox before it comes here; only a confirmed delivery marks
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from agent.channels.base import Channel
@@ -13,7 +13,8 @@ from agent.clock import Clock
 from agent.dispatch import outbox
 from agent.dispatch.activity import Activity
 from agent.errors import StorageFull
-from agent.messages import Outbound
+from agent.messages import Inbound, Outbound
+from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
 
 _log = logging.getLogger(__name__)
@@ -30,7 +31,7 @@ class Delivery:
     """Sends what is in the outbox.
 
     Args:
-        redact: takes the secrets out of a text.
+        redactor: takes the secrets out of a text.
     """
 
     def __init__(
@@ -39,13 +40,17 @@ class Delivery:
         channels: Mapping[str, Channel],
         clock: Clock,
         activity: Activity | None = None,
-        redact: Callable[[str], str] = str,
+        redactor: Redactor | None = None,
     ) -> None:
         self._journal = journal
         self._channels = channels
         self._clock = clock
         self._activity = activity or Activity()
-        self._redact = redact
+        self._redactor = redactor or Redactor()
+
+    def received(self, inbound: Inbound) -> Inbound:
+        """A message as it may be kept: a person may have typed one of the agent's keys."""
+        return replace(inbound, text=self._redactor.redact_known(inbound.text))
 
     async def send(self, message: Outbound) -> bool:
         """Whether the platform has it; False means that it is a dead letter now."""
@@ -73,7 +78,7 @@ class Delivery:
 
         None when it could not be kept: then there was one try to send it.
         """
-        text = self._redact(text)
+        text = self._redactor.redact(text)
         try:
             return await self._journal.transact(
                 lambda db: outbox.announce(db, channel, recipient, text)
@@ -105,7 +110,7 @@ class Delivery:
         try:
             async with asyncio.timeout(SEND_TIMEOUT_S):
                 # The last exit, whoever wrote the text
-                await channel.send(replace(message, text=self._redact(message.text)))
+                await channel.send(replace(message, text=self._redactor.redact(message.text)))
         except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
             _log.warning("%s did not take an answer: %r", message.channel, err)
             self._activity.note_channel(message.channel, is_deaf=True)

@@ -69,6 +69,7 @@ class Dispatcher:
         if command is Command.ESTOP:
             # Before anything that can fail or wait
             await self._oversight.engage(inbound)
+        inbound = self._delivery.received(inbound)
         begins = command is None and self._is_free_for(inbound.conversation)
         accepted = await self._journal.transact(lambda db: inbox.accept(db, inbound, begins=begins))
         if accepted is None:

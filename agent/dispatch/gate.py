@@ -6,16 +6,20 @@ goes on record, and what cannot go on record does not happen.
 
 import asyncio
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from agent.dispatch.activity import Activity
 from agent.dispatch.presence import NoButton, PresenceRule
-from agent.dispatch.questions import CARRIES_KEY_TEXT, Ask, Granted, Questions, denied
-from agent.dispatch.records import Case, Circumstances, NotRecorded
+from agent.dispatch.records import CARRIES_KEY_TEXT, Case, Circumstances, NotRecorded
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
 from agent.security.approvals import ApprovalVoid, StandingApprovals
 from agent.security.estop import EmergencyStop
-from agent.security.policy import Counters, Decision, Policy, Verdict, decide
+from agent.security.policy import Counters, Decision, Policy, Verdict, decide, denied
+
+if TYPE_CHECKING:
+    from agent.dispatch.questions import Ask, Questions
 
 
 class Gate:
@@ -33,7 +37,8 @@ class Gate:
         self._policy = policy
         self._stop = stop
         self._presence = presence or PresenceRule(NoButton())
-        self._questions = Questions(approvals, self._presence, activity or Activity())
+        self._approvals = approvals
+        self._activity = activity or Activity()
         self._records = records or NotRecorded()
         # Between counting and noting nobody else may count
         self._counting = asyncio.Lock()
@@ -43,7 +48,7 @@ class Gate:
         call: ToolCall,
         effect: Effect,
         provenance: Provenance,
-        ask: Ask,
+        ask: "Ask",
         circumstances: Circumstances | None = None,
     ) -> Decision:
         """A decision that is final: allow or deny."""
@@ -67,8 +72,7 @@ class Gate:
         Raises:
             ApprovalVoid: what was allowed is not what would happen now.
         """
-        if isinstance(decision, Granted):
-            await self._questions.spend(decision)
+        await self._questions.spend(decision)
         if self._stop.is_set and effect is not Effect.READ:
             raise ApprovalVoid(self._stop.sentence)
 
@@ -83,6 +87,12 @@ class Gate:
         """Put on record what came of an effect that was admitted."""
         if effect is not Effect.READ:
             await self._records.came_of(Case(call, effect, provenance, circumstances), result)
+
+    @cached_property
+    def _questions(self) -> "Questions":
+        from agent.dispatch.questions import Questions  # noqa: PLC0415 - the first turn needs it
+
+        return Questions(self._approvals, self._presence, self._activity)
 
     def _is_stopped(self, case: Case) -> bool:
         return self._stop.is_set and case.effect is not Effect.READ

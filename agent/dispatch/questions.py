@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from agent.channels.base import Answer, Question, new_question_id
 from agent.dispatch.activity import Activity
 from agent.dispatch.presence import Presence, PresenceRule
-from agent.dispatch.records import Case
+from agent.dispatch.records import CARRIES_KEY_TEXT, Case
 from agent.memory.base import FROM_CHAT
 from agent.messages import Provenance
 from agent.printable import printable_line, spelled_out
 from agent.security.approvals import Grants, Standing, StandingApprovals, span
 from agent.security.binding import canonical, pattern_hash
-from agent.security.policy import LIMIT, Decision, Verdict
+from agent.security.policy import LIMIT, Decision, Verdict, denied
 
 # A person has to find the device and read; later than this the world has moved on
 QUESTION_TIMEOUT_S = 120.0
@@ -27,7 +27,6 @@ QUESTION_TIMEOUT_S = 120.0
 MAX_SHOWN_CHARS = 2000
 # Of the address or file that a call comes from
 MAX_SOURCE_CHARS = 200
-CARRIES_KEY_TEXT = "a key of mine stands in it, which is neither shown nor sent"
 _AT_THE_DEVICE = "press the button on the device to allow it"
 _ONLY_AT_THE_DEVICE = f"a yes is not enough here: {_AT_THE_DEVICE}"
 _THE_SAME = "exactly this call"
@@ -79,12 +78,14 @@ class Questions:
             return await self._ask_at_the_device(case, act, question, ask)
         return await self._ask(case, act, question, ask)
 
-    async def spend(self, decision: Granted) -> None:
-        """Use an allowance for the act that follows now.
+    async def spend(self, decision: Decision) -> None:
+        """Use an allowance that was given, if it was, for the act that follows now.
 
         Raises:
             ApprovalVoid: it is another act than the one that was shown, or too late, or again.
         """
+        if not isinstance(decision, Granted):
+            return
         act = await asyncio.to_thread(decision.case.act)
         self._grants.spend(decision.question_id, act)
 
@@ -171,10 +172,6 @@ async def first_answer(
         for task in (asking, pressing):
             task.cancel()
         await asyncio.wait({asking, pressing})
-
-
-def denied(rule: str, reason: str) -> Decision:
-    return Decision(Verdict.DENY, rule, reason)
 
 
 _GIVEN_BY_WORD = "the owner allowed it"

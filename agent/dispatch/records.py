@@ -26,6 +26,7 @@ from agent.storage.worker import DatabaseWorker
 
 _log = logging.getLogger(__name__)
 
+CARRIES_KEY_TEXT = "a key of mine stands in it, which is neither shown nor sent"
 # Effects whose result is what the board says it reads at its outputs now
 _MOVING = frozenset({Effect.ACTUATE, Effect.HAZARD})
 

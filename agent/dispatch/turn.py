@@ -13,7 +13,6 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from agent.dispatch.gate import Gate
-from agent.dispatch.questions import Ask
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
 from agent.memory.base import FROM_CHAT
@@ -26,6 +25,7 @@ from agent.tools.registry import Registry, ToolSource
 
 if TYPE_CHECKING:
     from agent.dispatch.guidance import Guidance
+    from agent.dispatch.questions import Ask
     from agent.tools.results import Results
     from agent.tools.shelf import Shelf
 
@@ -51,7 +51,7 @@ class TurnSeams:
         before_effect: is awaited before anything that changes the world.
     """
 
-    ask: Ask
+    ask: "Ask"
     on_text: OnText
     before_effect: BeforeEffect
 

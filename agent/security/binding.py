@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.errors import BarnacleError
-from agent.security.paths import open_beneath
 
 # Of the files that an act depends on: a second or two of a slow card
 MAX_HASHED_BYTES = 16 * 1024 * 1024
@@ -100,6 +99,8 @@ def _identity_of(folder: Path) -> str:
 
 def _content_of(folder: Path | None, path: str) -> str:
     """The hash of a file; what cannot be opened is known by why."""
+    from agent.security.paths import open_beneath  # noqa: PLC0415 - only where a file matters
+
     if folder is None:
         return "nowhere"
     digest, room = hashlib.sha256(), MAX_HASHED_BYTES

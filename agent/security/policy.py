@@ -123,6 +123,11 @@ def decide(call: Call, provenance: Provenance, policy: Policy, counters: Counter
     )
 
 
+def denied(rule: str, reason: str) -> Decision:
+    """What is said where something beside the policy refuses."""
+    return Decision(Verdict.DENY, rule, reason)
+
+
 def _refused(call: Call, policy: Policy, rules: tuple[Rule, ...]) -> Decision | None:
     """What nobody's yes can change."""
     if denying := _first(rules, Verdict.DENY):
