@@ -21,8 +21,7 @@ from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
-from agent.tools.agents import DelegateSettings
-from agent.tools.settings import ShellSettings, WebSettings
+from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
 
 Environ = Mapping[str, str]
 

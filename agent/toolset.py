@@ -19,7 +19,7 @@ from agent.peripherals.i2c import I2cBuses, trouble_with_buses
 from agent.security.net import WebRules
 from agent.security.sandbox import Sandbox
 from agent.settings import Paths
-from agent.tools.agents import DelegateSettings
+from agent.tools.ask_user import AskUserTool
 from agent.tools.base import AnyTool
 from agent.tools.content_search import ContentSearchTool
 from agent.tools.delegate import DelegateTool
@@ -33,7 +33,7 @@ from agent.tools.i2c import i2c_tools
 from agent.tools.memory_export import MemoryExportTool
 from agent.tools.search_services import chosen
 from agent.tools.send_message import Addressees, Post, SendMessageTool
-from agent.tools.settings import ShellSettings, WebSettings
+from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
 from agent.tools.shell import ShellTool, Workshop
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
@@ -67,6 +67,7 @@ class Surroundings:
 def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
     workspace = around.paths.workspace
     return (
+        AskUserTool(),
         ContentSearchTool(workspace, around.sandbox),
         FileEditTool(workspace),
         FileListTool(workspace),

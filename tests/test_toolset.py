@@ -13,14 +13,14 @@ from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.providers.offline.toolbox import toolbox
 from agent.security.paths import HERE
 from agent.settings import Paths
-from agent.tools.agents import DelegateSettings
 from agent.tools.base import AnyTool
-from agent.tools.settings import SearchSettings, WebSettings
+from agent.tools.settings import DelegateSettings, SearchSettings, WebSettings
 from agent.toolset import Surroundings, every_tool
 from tests.fakes.clock import SteppedClock
 from tests.fakes.workspace import used
 
 EFFECTS = {
+    "ask_user": Effect.READ,
     "content_search": Effect.READ,
     "file_edit": Effect.WRITE,
     "file_list": Effect.READ,
@@ -33,7 +33,7 @@ EFFECTS = {
     "web_fetch": Effect.NETWORK,
 }
 # Whose arguments cannot be filled from the words of an order
-FOR_MODELS = {"content_search", "file_edit", "glob_search", "http_request", "web_fetch"}
+FOR_MODELS = {"ask_user", "content_search", "file_edit", "glob_search", "http_request", "web_fetch"}
 
 
 @pytest.fixture

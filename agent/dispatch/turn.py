@@ -26,6 +26,7 @@ from agent.tools.registry import Registry, ToolSource
 if TYPE_CHECKING:
     from agent.dispatch.guidance import Guidance
     from agent.dispatch.questions import Ask
+    from agent.tools.inquiry import Inquire
     from agent.tools.results import Results
     from agent.tools.shelf import Shelf
 
@@ -49,11 +50,13 @@ class TurnSeams:
         ask: puts a question to the person.
         on_text: gets the text so far whenever it grows.
         before_effect: is awaited before anything that changes the world.
+        inquire: asks the person something in words; None where nobody is there.
     """
 
     ask: "Ask"
     on_text: OnText
     before_effect: BeforeEffect
+    inquire: "Inquire | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +260,12 @@ class TurnRunner:
         return replace(message, text=hide(message.text), tool_calls=calls)
 
     def _leading_on(self, progress: _Progress, seams: TurnSeams) -> ToolContext:
-        """What a tool gets to know, with the way to another agent."""
+        """What a tool gets to know, with the ways to the person and to another agent."""
         from agent.dispatch.delegation import Delegation  # noqa: PLC0415 - a tool needs it
 
         context = progress.fresh if progress.is_fresh else progress.whole
-        return replace(context, nested=Delegation(self, context, seams, progress.within))
+        nested = Delegation(self, context, seams, progress.within)
+        return replace(context, nested=nested, inquire=seams.inquire)
 
     def _finished(self, progress: _Progress, text: str) -> TurnOutcome:
         text = self._redactor.redact(text + progress.guidance.postscript())

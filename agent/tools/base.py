@@ -5,7 +5,7 @@ A tool does not decide whether it may run: the gate does, before `execute` is re
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 
@@ -13,8 +13,11 @@ from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
 from agent.messages import Effect, Provenance, ToolResult, ToolSpec
 from agent.security.binding import NOTHING, Dependence, Pattern
-from agent.tools.nested import Nested
 from agent.tools.schema import parameters_of
+
+if TYPE_CHECKING:
+    from agent.tools.inquiry import Inquire
+    from agent.tools.nested import Nested
 
 # Longest arguments a model may write: as long as a whole answer may be
 MAX_ARGUMENTS_BYTES = 1024 * 1024
@@ -37,13 +40,15 @@ class ToolContext:
         provenance: the lowest trust of anything read in this turn so far.
         source: where the least trusted of it came from.
         nested: the way to another agent within this turn; None where there is none.
+        inquire: the way to the person's own words; None where there is none.
     """
 
     conversation: str
     person: str
     provenance: Provenance
     source: str = FROM_CHAT
-    nested: Nested | None = field(default=None, compare=False, repr=False)
+    nested: "Nested | None" = field(default=None, compare=False, repr=False)
+    inquire: "Inquire | None" = field(default=None, compare=False, repr=False)
 
 
 A = TypeVar("A", bound=Arguments)

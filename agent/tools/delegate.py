@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Meta
 
 from agent.messages import Effect, ToolResult
-from agent.tools.agents import DelegateSettings
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.choice import one_of
 from agent.tools.nested import Order
+from agent.tools.settings import DelegateSettings
 
 # Shorter than a turn, so that there is time left to say that it was in vain
 DELEGATE_TIMEOUT_S = 120.0

@@ -1,4 +1,4 @@
-"""The sections of the tools: what of the web may be reached, and which programs may be run."""
+"""The sections of the tools: the web that may be reached, programs, and other agents."""
 
 from typing import Annotated
 
@@ -90,3 +90,20 @@ class ShellSettings(Section, frozen=True, kw_only=True):
         for name, value in self.environment.items():
             if complaint := complaint_about(name, value):
                 raise ValueError(f"environment is refused: {complaint}")
+
+
+_ToolName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\*?$", max_length=100)]
+
+
+class DelegateSettings(Section, frozen=True, kw_only=True):
+    """One agent that can be asked."""
+
+    # What the asking model is told of it, in a few words
+    about: Annotated[str, Meta(max_length=100)] = ""
+    # What it is told of itself
+    prompt: Annotated[str, Meta(max_length=8000)] = ""
+    # A model of the usual service, or "hint:" and a route; empty: the usual one
+    model: Annotated[str, Meta(max_length=400)] = ""
+    # Of the asker's tools those that it may use, `*` at the end for any rest; none if empty
+    tools: Annotated[tuple[_ToolName, ...], Meta(max_length=64)] = ()
+    max_iterations: Annotated[int, Meta(ge=1, le=20)] = 5

@@ -17,10 +17,10 @@ from agent.security.approvals import StandingApprovals
 from agent.security.audit import Audit
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Limits, Policy
-from agent.tools.agents import DelegateSettings
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.delegate import DelegateTool
 from agent.tools.registry import Registry
+from agent.tools.settings import DelegateSettings
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.tools import CountingTool, PageTool

@@ -1,7 +1,7 @@
 """A dispatcher with a journal on disk and everything else of a test's choosing."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -22,11 +22,11 @@ from agent.providers.base import ChatRequest, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.storage.worker import DatabaseWorker
+from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
 from tests.fakes.channel import message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import PreparedMemory
-from tests.fakes.tools import CountingTool
 
 OFFER = Offer("fakes", "usual", {"fast": "groq:tiny"}, ("groq:large",))
 
@@ -56,7 +56,7 @@ async def running(
     provider: Provider,
     channel: Channel,
     memory: Memory | None = None,
-    tools: list[CountingTool] | None = None,
+    tools: Sequence[AnyTool] | None = None,
 ) -> AsyncIterator[Running]:
     journal = open_journal(folder / "agent.db")
     clock = SteppedClock()

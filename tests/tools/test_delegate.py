@@ -4,10 +4,10 @@ import pytest
 
 from agent.errors import BadArguments
 from agent.messages import Effect, Provenance
-from agent.tools.agents import DelegateSettings
 from agent.tools.base import ToolContext
 from agent.tools.delegate import MAX_TASK_CHARS, DelegateTool
 from agent.tools.nested import Order, Told
+from agent.tools.settings import DelegateSettings
 from tests.fakes.workspace import CONTEXT
 
 AGENTS = {

@@ -1,0 +1,79 @@
+"""Asking the person something in the conversation: their next message there is the answer.
+
+A question about what to do, never a yes to a call: that one the gate alone asks for.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import ChannelError
+from agent.messages import Effect, ToolResult
+from agent.printable import printable_text
+from agent.tools.base import Arguments, Tool, ToolContext
+
+# As long as for a yes or no; the turn has time left to go on without
+ANSWER_TIMEOUT_S = 120.0
+MAX_QUESTION_CHARS = 1000
+MAX_ANSWER_CHARS = 8000
+_Choice = Annotated[str, Meta(min_length=1, max_length=80)]
+
+
+class AskArguments(Arguments, frozen=True):
+    """What to ask."""
+
+    question: Annotated[str, Meta(min_length=1, max_length=MAX_QUESTION_CHARS)]
+    choices: Annotated[tuple[_Choice, ...], Meta(max_length=8)] = ()
+
+
+class AskUserTool(Tool[AskArguments]):
+    """Waits for the person's own words."""
+
+    name = "ask_user"
+    description = (
+        "Ask the person a question and wait for the answer, where you cannot go on without."
+    )
+    effect = Effect.READ
+    arguments_type = AskArguments
+
+    def __init__(self, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
+
+    async def execute(self, arguments: AskArguments, context: ToolContext) -> ToolResult:
+        if context.inquire is None:
+            return ToolResult(success=False, text="nobody can be asked from here")
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                heard = await context.inquire(_shown(arguments))
+        except TimeoutError:
+            return ToolResult(
+                success=False, text=f"nobody answered within {self._timeout_s:g} s; go on without"
+            )
+        except ChannelError as err:
+            return ToolResult(success=False, text=str(err))
+        said = printable_text(heard.text, MAX_ANSWER_CHARS)
+        told = {"answer": chosen(said, arguments.choices)}
+        return ToolResult(
+            success=True,
+            text=msgspec.json.encode(told).decode(),
+            provenance=heard.provenance,
+            source=context.source,
+        )
+
+
+def chosen(said: str, choices: Sequence[str]) -> str:
+    """The choice that was meant by its number or its words, else what was said."""
+    word = said.strip().rstrip(".)").casefold()
+    for number, choice in enumerate(choices, start=1):
+        if word in {str(number), choice.casefold()}:
+            return choice
+    return said
+
+
+def _shown(arguments: AskArguments) -> str:
+    """The question as the person sees it."""
+    lines = [arguments.question, *(f"{n}. {one}" for n, one in enumerate(arguments.choices, 1))]
+    return printable_text("\n".join(lines), 2 * MAX_QUESTION_CHARS)
