@@ -15,6 +15,7 @@ from agent.security.policy import (
     Policy,
     Rule,
     Verdict,
+    denied,
 )
 from agent.security.policy import decide as decide_call
 
@@ -218,3 +219,7 @@ class TestLimits:
     def test_no_limit_turns_a_refusal_into_a_question(self) -> None:
         policy = Policy(READONLY, (), Limits(per_day=0))
         assert decide_call(PUMP_ON, OWNER, policy, {}).verdict is DENY
+
+
+def test_what_is_refused_beside_the_policy_is_a_decision_too() -> None:
+    assert denied("estop", "it is stopped") == Decision(DENY, "estop", "it is stopped")

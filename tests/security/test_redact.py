@@ -46,6 +46,21 @@ def test_secrets_can_be_learned_later() -> None:
     assert redactor.redact("new-secret") == MASK
 
 
+def test_a_secret_is_known_in_every_spelling_and_nothing_else_is() -> None:
+    redactor = Redactor([Secret("p/ss-wörd")])
+    assert redactor.knows("x p/ss-wörd")
+    assert redactor.knows(quote("p/ss-wörd", safe=""))
+    assert not redactor.knows("sk-proj-Ab12Cd34Ef56")
+    assert not Redactor().knows("anything")
+
+
+def test_what_only_looks_like_a_key_stays_in_a_text_that_grows() -> None:
+    redactor = Redactor([Secret("hunter2-hunter2")])
+    assert redactor.redact_known("hunter2-hunter2 ghp_Ab12Cd34Ef56Gh78") == (
+        f"{MASK} ghp_Ab12Cd34Ef56Gh78"
+    )
+
+
 def test_very_short_secrets_do_not_blank_out_words() -> None:
     assert Redactor([Secret("led"), Secret("")]).redact("turn the led on") == "turn the led on"
 
