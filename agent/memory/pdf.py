@@ -56,6 +56,7 @@ async def _pages(file: BinaryIO, timeout_s: float, sandbox: Sandbox | None) -> l
         (str(MAX_PAGES), str(MAX_TEXT_BYTES)),
         file,
         timeout_s,
+        timeout_s,
         with_packages=True,
         # As much as the program prints, and its line ends
         stream_bytes=MAX_TEXT_BYTES + MAX_PAGES,

@@ -30,6 +30,7 @@ class Reading:
     words: Sequence[str]
     given: bytes | BinaryIO
     timeout_s: float = READ_TIMEOUT_S
+    cpu_s: float = READ_TIMEOUT_S
     with_packages: bool = False
     stream_bytes: int = MAX_STREAM_BYTES
 
@@ -47,6 +48,7 @@ async def read_apart(reading: Reading, sandbox: Sandbox | None) -> Outcome:
         needs=_needs(reading.program),
         given=reading.given,
         timeout_s=reading.timeout_s,
+        cpu_s=reading.cpu_s,
         stream_bytes=reading.stream_bytes,
     )
     return await (sandbox or LimitedProcess()).run(job)

@@ -5,6 +5,7 @@ it, and little memory and time; it is ended with everything it started. Where no
 there is none: nothing here runs a program without one.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,6 +38,7 @@ class Job:
         writes: it may change the workspace; otherwise it can only read there.
         needs: further files and folders of this machine that it can read.
         given: what it reads, in memory or as an open file; nothing by default.
+        cpu_s: of the processor's time, where it is less than that of the clock.
     """
 
     argv: Sequence[str]
@@ -46,6 +48,7 @@ class Job:
     needs: Sequence[Path] = ()
     given: bytes | BinaryIO = b""
     timeout_s: float = TIMEOUT_S
+    cpu_s: float = TIMEOUT_S
     memory_bytes: int = MEMORY_BYTES
     stream_bytes: int = MAX_STREAM_BYTES
 
@@ -89,7 +92,7 @@ def limited(job: Job) -> list[str]:
         # What a process makes its own is memory; mapped files are not
         f"--data={job.memory_bytes}",
         f"--as={_MAPPED_TIMES * job.memory_bytes}",
-        f"--cpu={max(round(job.timeout_s), 1)}",
+        f"--cpu={max(math.ceil(min(job.cpu_s, job.timeout_s)), 1)}",
         f"--nproc={MAX_PROCESSES}",
         f"--nofile={MAX_FILES}",
         f"--fsize={written}",

@@ -10,6 +10,8 @@ from agent.errors import BarnacleError
 from agent.security.reading import Reading, read_apart
 from agent.security.sandbox import Sandbox
 
+# Broken markup can cost the square of its length, and a pattern can explode; others take a fraction
+PROCESSOR_S = 10.0
 # What a program may answer; a model is shown less
 MAX_OUTPUT_BYTES = 2 * 1024 * 1024
 
@@ -40,7 +42,9 @@ async def output_of(
         Overstrained: it was too much for its limits.
         SandboxBroken: it was not run.
     """
-    reading = Reading(program, arguments, given, timeout_s, stream_bytes=MAX_OUTPUT_BYTES)
+    reading = Reading(
+        program, arguments, given, timeout_s, PROCESSOR_S, stream_bytes=MAX_OUTPUT_BYTES
+    )
     done = await read_apart(reading, sandbox)
     if done.ended and not done.truncated:
         raise Overstrained(done.ended)

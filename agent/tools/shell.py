@@ -123,8 +123,8 @@ def told(outcome: Outcome, source: str) -> ToolResult:
     """How it ended and what it printed; anybody may have written what it read."""
     fields: dict[str, object] = {
         "exit": outcome.exit,
-        "stdout": outcome.stdout.decode(errors="replace"),
-        "stderr": outcome.stderr.decode(errors="replace"),
+        "stdout": _text(outcome.stdout),
+        "stderr": _text(outcome.stderr),
         "truncated": outcome.truncated,
     }
     if outcome.ended:
@@ -135,3 +135,8 @@ def told(outcome: Outcome, source: str) -> ToolResult:
         provenance=Provenance.TOOL,
         source=source,
     )
+
+
+def _text(stream: bytes) -> str:
+    # A zero byte says nothing, and takes six in JSON
+    return stream.replace(b"\0", b"").decode(errors="replace")
