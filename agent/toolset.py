@@ -3,6 +3,7 @@
 Each is listed here by hand. A start that is never asked anything loads none of them.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +22,7 @@ from agent.security.sandbox import Sandbox
 from agent.settings import Paths
 from agent.tools.ask_user import AskUserTool
 from agent.tools.base import AnyTool
+from agent.tools.camera import CameraCaptureTool, find_camera_program, trouble_with_camera
 from agent.tools.content_search import ContentSearchTool
 from agent.tools.delegate import DelegateTool
 from agent.tools.file_edit import FileEditTool
@@ -30,7 +32,10 @@ from agent.tools.glob_search import GlobSearchTool
 from agent.tools.gpio import gpio_tools
 from agent.tools.http_request import HttpRequestTool
 from agent.tools.i2c import i2c_tools
+from agent.tools.image_info import ImageInfoTool
 from agent.tools.memory_export import MemoryExportTool
+from agent.tools.picture_program import Album
+from agent.tools.screenshot import ScreenshotTool, find_display
 from agent.tools.search_services import chosen
 from agent.tools.send_message import Addressees, Post, SendMessageTool
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
@@ -62,6 +67,8 @@ class Surroundings:
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
+    # What says whether there is a screen
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
 def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
@@ -74,11 +81,13 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         FileReadTool(workspace, partial(pages_of, sandbox=around.sandbox)),
         FileWriteTool(workspace),
         GlobSearchTool(workspace),
+        ImageInfoTool(workspace),
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
         *([DelegateTool(around.agents)] if around.agents else []),
         *([MemoryExportTool(around.memory, workspace, snapshot.whole)] if around.memory else []),
         *_message_tools(around),
+        *_picture_tools(around),
         *_pin_tools(around),
         *_programs(around),
         *_watch_tools(around.watchers),
@@ -90,6 +99,19 @@ def _message_tools(around: Surroundings) -> list[AnyTool]:
     if around.addressees is None or around.post is None:
         return []
     return [SendMessageTool(around.addressees, around.post)]
+
+
+def _picture_tools(around: Surroundings) -> list[AnyTool]:
+    """Of the camera and the screen, where there is one."""
+    album = Album(around.paths.workspace, around.clock)
+    tools: list[AnyTool] = []
+    program = find_camera_program()
+    if program and not trouble_with_camera(around.devices):
+        tools.append(CameraCaptureTool(program, album))
+    display = find_display(around.environ)
+    if not display.trouble:
+        tools.append(ScreenshotTool(display, album))
+    return tools
 
 
 def _pin_tools(around: Surroundings) -> list[AnyTool]:

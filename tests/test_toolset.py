@@ -28,12 +28,16 @@ EFFECTS = {
     "file_write": Effect.WRITE,
     "glob_search": Effect.READ,
     "http_request": Effect.NETWORK,
+    "image_info": Effect.READ,
     "system_info": Effect.READ,
     "time_now": Effect.READ,
     "web_fetch": Effect.NETWORK,
 }
 # Whose arguments cannot be filled from the words of an order
-FOR_MODELS = {"ask_user", "content_search", "file_edit", "glob_search", "http_request", "web_fetch"}
+FOR_MODELS = {
+    *("ask_user", "content_search", "file_edit", "glob_search", "http_request", "image_info"),
+    "web_fetch",
+}
 
 
 @pytest.fixture
@@ -41,7 +45,9 @@ def tools(tmp_path: Path) -> dict[str, AnyTool]:
     paths = Paths(None, tmp_path)
     paths.workspace.mkdir()
     (paths.workspace / "a.txt").write_text("pump")
-    around = Surroundings(WebSettings(), paths, SteppedClock(), HttpClient(), ())
+    around = Surroundings(
+        *(WebSettings(), paths, SteppedClock(), HttpClient(), ()), devices=tmp_path, environ={}
+    )
     return {tool.name: tool for tool in every_tool(around)}
 
 

@@ -11,6 +11,7 @@ from agent.health.base import Check, Finding, Level, Patient
 from agent.health.checks import (
     audit,
     board,
+    camera,
     clock,
     config,
     databases,
@@ -24,6 +25,7 @@ from agent.health.checks import (
     provider,
     python,
     sandbox,
+    screen,
     spending,
     state,
 )
@@ -42,6 +44,8 @@ CHECKS: Mapping[str, Check] = {
     "enable": enable.check,
     "pins": pins.check,
     "i2c": i2c.check,
+    "camera": camera.check,
+    "screen": screen.check,
     "sandbox": sandbox.check,
     "embeddings": embeddings.check,
     "documents": documents.check,

@@ -45,6 +45,7 @@ _FOR_MODELS = frozenset(
     {
         *("content_search", "file_edit", "glob_search"),
         *("http_request", "web_fetch", "web_search"),
+        *("camera_capture", "image_info", "screenshot"),
         *("ask_user", "delegate", "i2c_read", "i2c_write", "memory_export", "send_message"),
     }
 )

@@ -1,0 +1,62 @@
+"""A picture of the screen, where there is one: by grim under Wayland, by scrot under X11.
+
+To take one is a change: a file comes to be, and it may show what is nobody's business. It needs
+the owner's word.
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent.messages import Effect, ToolResult
+from agent.security.environment import PATH
+from agent.tools.base import NoArguments, Tool, ToolContext
+from agent.tools.picture_program import Album, taken
+
+# What tells a program of the screen; nothing else of our environment is passed on
+_PASSED = ("WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "DISPLAY", "XAUTHORITY")
+# Nothing but a PNG, on standard output
+_TO_OUTPUT = {"grim": ("-t", "png", "-"), "scrot": ("--silent", "-")}
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """A screen, and how a picture of it is taken; `trouble` says why it cannot be."""
+
+    argv: tuple[str, ...] = ()
+    passed: Mapping[str, str] | None = None
+    trouble: str = ""
+
+
+class ScreenshotTool(Tool[NoArguments]):
+    """Takes a picture of the whole screen into the workspace."""
+
+    name = "screenshot"
+    description = "Take a picture of the screen, into the workspace."
+    effect = Effect.WRITE
+    arguments_type = NoArguments
+
+    def __init__(self, display: Display, album: Album) -> None:
+        self._display = display
+        self._album = album
+
+    def in_words(self, arguments: NoArguments) -> str:
+        return "take a picture of the whole screen and keep it in the workspace"
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        return await taken(self._album, "screen", self._display.argv, self._display.passed)
+
+
+def find_display(environ: Mapping[str, str], search: str = PATH) -> Display:
+    """The screen of this session, with the program that shows it."""
+    if environ.get("WAYLAND_DISPLAY"):
+        name = "grim"
+    elif environ.get("DISPLAY"):
+        name = "scrot"
+    else:
+        return Display(trouble="no screen: neither WAYLAND_DISPLAY nor DISPLAY is set")
+    program = shutil.which(name, path=search)
+    if program is None:
+        return Display(trouble=f"a screen is there, but no {name}: install the package {name}")
+    passed = {name: environ[name] for name in _PASSED if environ.get(name)}
+    return Display((program, *_TO_OUTPUT[name]), passed)
