@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import io
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from agent.app import assemble
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
 from agent.dispatch.turn import TurnRunner, TurnSeams
+from agent.errors import BadArguments
 from agent.link.manifest_cache import ManifestCache
 from agent.link.settings import BoardSettings
 from agent.messages import ChatMessage, Effect, Provenance, ToolResult, ToolSpec
@@ -23,6 +25,7 @@ from agent.security.policy import Autonomy, Policy
 from agent.settings import Paths, Settings
 from agent.tools.base import NoArguments, Tool, ToolContext
 from agent.tools.registry import Registry
+from agent.tools.settings import SearchSettings, WebSettings
 from tests.fakes.board import MANIFEST_JSON
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
@@ -75,19 +78,25 @@ class Trial:
 
 
 @pytest.fixture(scope="module")
-def specs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ToolSpec, ...]]:
-    """Every tool of an agent that has seen a board."""
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """Every tool of an agent that has seen a board and may search the web."""
     paths = Paths(None, tmp_path_factory.mktemp("state"))
     ManifestCache(paths.board_folder(BoardSettings())).put(MANIFEST_JSON)
     root, log = logging.getLogger(), io.StringIO()
     handlers, level = root.handlers[:], root.level
-    whole = assemble(Settings(), paths, {}, log)
+    web = WebSettings(search={"duckduckgo": SearchSettings()})
+    whole = assemble(Settings(web=web), paths, {}, log)
     try:
-        yield whole.registry.specs()
+        yield whole.registry
     finally:
         asyncio.run(whole.aclose())
         root.handlers[:] = handlers
         root.setLevel(level)
+
+
+@pytest.fixture(scope="module")
+def specs(registry: Registry) -> tuple[ToolSpec, ...]:
+    return registry.specs()
 
 
 @pytest.fixture
@@ -98,6 +107,18 @@ def trials(specs: tuple[ToolSpec, ...], tmp_path: Path) -> list[Trial]:
 def test_the_list_is_whole(specs: tuple[ToolSpec, ...]) -> None:
     acting = {spec.name for spec in specs if spec.effect is not Effect.READ}
     assert acting >= ACTING
+
+
+@pytest.mark.parametrize("field", ["approved", "confirmed", "force", "always", "question_id"])
+def test_no_tool_knows_a_field_that_would_answer_for_the_owner(
+    registry: Registry, specs: tuple[ToolSpec, ...], field: str
+) -> None:
+    for spec in specs:
+        tool = registry.find(spec.name)
+        assert tool
+        with pytest.raises(BadArguments, match=f"unknown field `{field}`"):
+            tool.parse(json.dumps({field: True}))
+        assert field not in json.dumps(spec.parameters.get("properties")), spec.name
 
 
 @pytest.mark.parametrize("trust", [OWNER, WEB])

@@ -366,3 +366,18 @@ class TestLimits:
             "max_per_minute": 2,
             "only_while": {"level_ok": "on", "door": "off"},
         }
+
+
+def test_always_is_for_a_pin_whatever_is_done_with_it() -> None:
+    tools = {tool.name: tool for tool in BoardTools(FakeBoard()).tools()}
+    write, info = tools["board_gpio_write"], tools["board_info"]
+    on, off, other = (
+        write.always_for(write.parse(json.dumps({"pin": pin, "value": value})))
+        for pin, value in (("pump", "on"), ("PB0", "off"), ("relay", "on"))
+    )
+    assert on == off
+    assert on is not None
+    assert other is not None
+    assert on.fixed != other.fixed
+    assert on.words == "board_gpio_write with pin pump, any value"
+    assert info.always_for(info.parse("{}")) is None

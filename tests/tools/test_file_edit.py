@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -8,9 +9,10 @@ from hypothesis import strategies as st
 
 from agent.errors import BadArguments, PathRefused
 from agent.messages import Effect
+from agent.security.binding import act_hash
 from agent.security.paths import change_beneath
 from agent.tools.file_edit import FileEditTool, replaced
-from agent.tools.files import MAX_CONTENT_BYTES, RESULTS_FOLDER
+from agent.tools.files import MAX_CONTENT_BYTES, RESULTS_FOLDER, FileWriteTool
 from tests.fakes.workspace import OUTSIDE, refused, told, workspace_in
 
 
@@ -124,3 +126,21 @@ def test_only_a_single_place_is_ever_replaced(content: str, old: str, new: str) 
     (place,) = places
     assert changed.decode() == content[:place] + new + content[place + len(old) :]
     assert line == content.count("\n", 0, place) + 1
+
+
+@pytest.mark.parametrize("kind", [FileEditTool, FileWriteTool])
+def test_a_yes_is_for_the_file_as_it_stands(
+    tmp_path: Path, kind: type[FileEditTool] | type[FileWriteTool]
+) -> None:
+    tool = kind(tmp_path)
+    names = ("old", "new") if kind is FileEditTool else ("content",)
+    written = json.dumps({"path": "./a.txt", **dict(zip(names, ("one", "two"), strict=False))})
+    (tmp_path / "a.txt").write_text("one")
+
+    def act() -> str:
+        return act_hash(tool.name, written, tool.binds_to(tool.parse(written)))
+
+    before = act()
+    assert act() == before
+    (tmp_path / "a.txt").write_text("one, and more")
+    assert act() != before

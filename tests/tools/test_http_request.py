@@ -111,3 +111,23 @@ async def test_secrets_are_neither_logged_nor_told_when_it_fails(
     )
     logged = [record.getMessage() for record in caplog.records if record.name.startswith("agent")]
     assert "canary" not in f"{text}{logged}"
+
+
+@pytest.mark.parametrize(
+    ("url", "method", "is_covered"),
+    [
+        (f"{URL}?other=1", "GET", True),
+        (URL, "POST", False),
+        ("https://elsewhere.example.com/v1", "GET", False),
+        ("https://api.example.org:8443/v1", "GET", False),
+        ("http://api.example.org/v1", "GET", False),
+    ],
+)
+def test_always_is_for_the_host_and_what_is_done_with_it(
+    url: str, method: str, *, is_covered: bool
+) -> None:
+    tool = HttpRequestTool(PreparedWeb({}).web)
+    given = tool.always_for(tool.parse(json.dumps({"url": URL})))
+    other = tool.always_for(tool.parse(json.dumps({"url": url, "method": method})))
+    assert (other.fixed == given.fixed) is is_covered
+    assert "GET requests to https://api.example.org" in given.words

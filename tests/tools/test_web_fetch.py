@@ -110,3 +110,14 @@ def test_nothing_is_sent_out_on_the_word_of_a_page(
     assert WebFetchTool.effect is Effect.NETWORK
     decision = decide(Call("web_fetch", Effect.NETWORK), provenance, Policy(autonomy), {})
     assert decision.verdict is not Verdict.ALLOW
+
+
+def test_always_is_for_the_pages_of_one_host() -> None:
+    tool = WebFetchTool(PreparedWeb({}).web)
+    patterns = [
+        tool.always_for(tool.parse(json.dumps({"url": url})))
+        for url in ("https://a.org/", "https://a.org/b?c", "https://b.org/", "http://a.org/")
+    ]
+    assert patterns[0] == patterns[1]
+    assert len({json.dumps(one.fixed) for one in patterns}) == 3
+    assert patterns[0].words == "reading any page of https://a.org"
