@@ -22,9 +22,8 @@ ALONE = "--alone"
 BAD_REQUEST, NOT_ALONE, NOT_STARTED = 3, 4, 5
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], connection: socket.socket) -> int:
     """The exit status of the runner, not of what it ran."""
-    connection = socket.socket(fileno=os.dup(0))
     if ALONE in arguments and os.getpid() != 1:
         _answer(connection, {"error": "the unit has no processes of its own: systemd is too old"})
         return NOT_ALONE
@@ -36,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
         folder = str(asked["folder"])
         program = argv[0]
         given, out, err = streams
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         _answer(connection, {"error": "the request cannot be understood"})
         return BAD_REQUEST
     try:
@@ -86,5 +85,5 @@ def _answer(connection: socket.socket, told: dict[str, object]) -> None:
         connection.sendall(json.dumps(told).encode() + b"\n")
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+if __name__ == "__main__":  # pragma: no cover - a process of its own, started by a socket
+    sys.exit(main(sys.argv[1:], socket.socket(fileno=os.dup(0))))
