@@ -222,9 +222,9 @@ def _tools(
 
     @cache
     def tools() -> tuple[AnyTool, ...]:
-        from agent.toolset import Surroundings, every_tool  # noqa: PLC0415 - no start needs them
+        from agent.toolset import Surroundings, all_tools  # noqa: PLC0415 - no start needs them
 
-        return every_tool(Surroundings(settings.web, paths, clock, http, watchers))
+        return all_tools(Surroundings(settings.web, paths, clock, http, watchers))
 
     return tools
 

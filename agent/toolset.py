@@ -71,7 +71,8 @@ class Surroundings:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
 
-def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
+def default_tools(around: Surroundings) -> tuple[AnyTool, ...]:
+    """What every agent has, whatever is configured and wherever it runs."""
     workspace = around.paths.workspace
     return (
         AskUserTool(),
@@ -84,6 +85,15 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         ImageInfoTool(workspace),
         SystemInfoTool(around.paths.state_dir),
         TimeNowTool(around.clock),
+        *_web_tools(around),
+    )
+
+
+def all_tools(around: Surroundings) -> tuple[AnyTool, ...]:
+    """Those, and what the configuration and this machine let it have."""
+    workspace = around.paths.workspace
+    return (
+        *default_tools(around),
         *([DelegateTool(around.agents)] if around.agents else []),
         *([MemoryExportTool(around.memory, workspace, snapshot.whole)] if around.memory else []),
         *_message_tools(around),
@@ -91,7 +101,6 @@ def every_tool(around: Surroundings) -> tuple[AnyTool, ...]:
         *_pin_tools(around),
         *_programs(around),
         *_watch_tools(around.watchers),
-        *_web_tools(around),
     )
 
 

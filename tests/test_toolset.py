@@ -15,7 +15,7 @@ from agent.security.paths import HERE
 from agent.settings import Paths
 from agent.tools.base import AnyTool
 from agent.tools.settings import DelegateSettings, SearchSettings, WebSettings
-from agent.toolset import Surroundings, every_tool
+from agent.toolset import Surroundings, all_tools, default_tools
 from tests.fakes.clock import SteppedClock
 from tests.fakes.workspace import used
 
@@ -48,7 +48,7 @@ def tools(tmp_path: Path) -> dict[str, AnyTool]:
     around = Surroundings(
         *(WebSettings(), paths, SteppedClock(), HttpClient(), ()), devices=tmp_path, environ={}
     )
-    return {tool.name: tool for tool in every_tool(around)}
+    return {tool.name: tool for tool in all_tools(around)}
 
 
 def test_every_tool_says_what_it_can_do(tools: dict[str, AnyTool]) -> None:
@@ -81,7 +81,7 @@ def test_the_web_is_searched_only_by_whom_the_owner_chose(tmp_path: Path) -> Non
     duckduckgo = WebSettings(search={"duckduckgo": SearchSettings()})
     for settings, count in ((WebSettings(), 0), (duckduckgo, 1)):
         around = Surroundings(settings, Paths(None, tmp_path), SteppedClock(), HttpClient(), ())
-        assert [one.name for one in every_tool(around)].count("web_search") == count
+        assert [one.name for one in all_tools(around)].count("web_search") == count
 
 
 @pytest.mark.parametrize(
@@ -111,17 +111,27 @@ def test_pins_of_this_machine_are_tools_only_where_they_are_there(
         buses=I2cBuses({"sensor": I2cSettings(address=0x76)}),
         devices=tmp_path,
     )
-    names = {one.name for one in every_tool(around)}
+    names = {one.name for one in all_tools(around)}
     assert {name for name in names if name.startswith(("gpio_", "i2c_"))} == found
     none = dataclasses.replace(around, pins=PiPins({}), buses=None)
-    assert not {one.name for one in every_tool(none)} & found
+    assert not {one.name for one in all_tools(none)} & found
 
 
 def test_other_agents_can_be_asked_only_where_there_are_some(tmp_path: Path) -> None:
     none = Surroundings(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ())
     some = dataclasses.replace(none, agents={"reader": DelegateSettings()})
     for around, count in ((none, 0), (some, 1)):
-        tools = every_tool(around)
+        tools = all_tools(around)
         assert [one.name for one in tools].count("delegate") == count
         box = toolbox([tool.spec() for tool in tools])
         assert "delegate" not in {one.name for one in box.speakable}
+
+
+def test_what_every_agent_has_needs_no_configuration_and_no_hardware(tmp_path: Path) -> None:
+    bare = Surroundings(
+        *(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ()),
+        devices=tmp_path,
+        environ={},
+    )
+    assert {one.name for one in default_tools(bare)} == set(EFFECTS)
+    assert [one.name for one in all_tools(bare)] == [one.name for one in default_tools(bare)]

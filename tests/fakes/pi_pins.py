@@ -70,9 +70,9 @@ class FakePi:
     absent: frozenset[int] = frozenset()
 
     def owner(self) -> PiPins:
-        return PiPins(self.pins, self._open, self.timers.later)
+        return PiPins(self.pins, self.opened, self.timers.later)
 
-    def _open(self, pin: PiPinSettings) -> RecordedLine:
+    def opened(self, pin: PiPinSettings) -> RecordedLine:
         assert pin.gpio is not None
         assert pin.gpio not in self.lines, "a line is opened once"
         if pin.gpio in self.absent:

@@ -1,0 +1,91 @@
+"""What an agent reaches by itself, composed: its machine's own pins and buses, others, and people.
+
+Parts are made when they are first needed: most agents have nothing wired to their machine.
+"""
+
+import asyncio
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from agent.channels.terminal import LOCAL, OWNER, Terminal
+from agent.dispatch.delivery import Delivery
+from agent.memory.base import Memory
+from agent.security.estop import EmergencyStop
+from agent.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agent.dispatch.posting import Posting
+    from agent.peripherals.gpio import PiPins
+    from agent.peripherals.i2c import I2cBuses
+    from agent.tools.send_message import Addressee
+    from agent.toolset import Surroundings
+
+# ruff: noqa: PLC0415  # what is not configured or never used is never loaded
+
+
+class OwnerAlone:
+    """Nobody is paired but the owner, who reads at the terminal now or at the next chat."""
+
+    def everyone(self) -> "Sequence[Addressee]":
+        from agent.tools.send_message import Addressee
+
+        return (Addressee(OWNER, Terminal.name, LOCAL),)
+
+
+class Hands:
+    """The hands of one agent; outputs are at rest until `run` is at work, and after it."""
+
+    def __init__(self, settings: Settings, memory: Memory) -> None:
+        self._settings = settings
+        self._memory = memory
+
+    @cached_property
+    def pins(self) -> "PiPins":
+        from agent.peripherals.gpio import PiPins
+
+        return PiPins(self._settings.pins)
+
+    @cached_property
+    def buses(self) -> "I2cBuses":
+        from agent.peripherals.i2c import I2cBuses
+
+        return I2cBuses(self._settings.i2c)
+
+    @cached_property
+    def posting(self) -> "Posting":
+        from agent.dispatch.posting import Posting
+
+        return Posting()
+
+    def reached(self, around: "Surroundings") -> "Surroundings":
+        """What tools are made of, with these hands."""
+        return replace(
+            around,
+            pins=self.pins,
+            buses=self.buses,
+            agents=self._settings.agents,
+            memory=self._memory,
+            addressees=OwnerAlone(),
+            post=self.posting,
+        )
+
+    async def run(self, stop: EmergencyStop, delivery: Delivery, tasks: asyncio.TaskGroup) -> None:
+        """Have messages sent and hold the pins, safe under the emergency stop; until cancelled."""
+        self.posting.open(delivery, tasks)
+        try:
+            if self._settings.pins:
+                stop.listen(self.pins.stop, self.pins.allow)
+                await asyncio.to_thread(self.pins.settle)
+            await asyncio.Event().wait()
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Safe, and free for others."""
+        if self._settings.pins:
+            self.pins.close()
+        if self._settings.i2c:
+            self.buses.close()
