@@ -1,0 +1,105 @@
+"""Whether the time of a job has come, whatever the clock has done since it was last looked at.
+
+Pure. A jump forward over many times is one run at most, and none when the last of them is long
+past; a jump back runs nothing twice, and what was jumped over runs when it really comes.
+"""
+
+import enum
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+
+from msgspec.structs import replace
+
+from agent.schedule.job import MAX_RUNS_A_DAY, MAX_STRETCHES, Job, State
+from agent.schedule.when import slots
+
+# Later than this, what was to be done is no longer what was wanted
+GRACE_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What the clocks say; `is_trusted` is about the wall's."""
+
+    wall_s: float
+    monotonic_s: float
+    zone: tzinfo | None = None
+    is_trusted: bool = True
+
+    @property
+    def day(self) -> str:
+        return f"{datetime.fromtimestamp(self.wall_s, self.zone):%Y-%m-%d}"
+
+
+class Verdict(enum.Enum):
+    """What becomes of a job now."""
+
+    # Nothing
+    WAIT = "wait"
+    # It runs, once
+    RUN = "run"
+    # Its one time passed while nobody looked
+    MISSED = "missed"
+    # It ran as often as it may on one day
+    CAPPED = "capped"
+
+
+def looked_at(job: Job, moment: Moment, waited_s: float) -> tuple[Verdict, Job]:
+    """What to do, and the job as it is from then on: to be kept before anything is done.
+
+    Args:
+        waited_s: by the monotonic clock, since it last ran or was first seen.
+    """
+    if job.run_now:
+        return _claimed(replace(job, run_now=False), moment)
+    if job.state is not State.WAITING:
+        return Verdict.WAIT, job
+    if job.every_s:
+        return _claimed(job, moment) if waited_s >= job.every_s else (Verdict.WAIT, job)
+    if not moment.is_trusted:
+        return Verdict.WAIT, job
+    return _once(job, moment) if job.at_s else _by_cron(job, moment)
+
+
+def _once(job: Job, moment: Moment) -> tuple[Verdict, Job]:
+    late_s = moment.wall_s - job.at_s
+    if late_s < 0:
+        # A clock that was wrong has told of it too early
+        return Verdict.WAIT, replace(job, seen_s=0.0) if job.seen_s else job
+    if late_s <= GRACE_S:
+        return _claimed(replace(job, state=State.DONE), moment)
+    if job.seen_s:
+        return Verdict.WAIT, job
+    return Verdict.MISSED, replace(job, seen_s=moment.wall_s)
+
+
+def _by_cron(job: Job, moment: Moment) -> tuple[Verdict, Job]:
+    now_s = moment.wall_s
+    if now_s < job.seen_s:
+        return Verdict.WAIT, replace(job, seen_s=now_s)
+    last_s = None
+    for slot_s in slots(job.cron, max(job.seen_s, now_s - GRACE_S), moment.zone):
+        if slot_s > now_s:
+            break
+        last_s = slot_s
+    seen = replace(job, seen_s=now_s)
+    if last_s is None or job.ran_at(last_s):
+        return Verdict.WAIT, seen
+    return _claimed(replace(seen, stretches=_with(job, last_s, moment.zone)), moment)
+
+
+def _with(job: Job, slot_s: float, zone: tzinfo | None) -> tuple[tuple[float, float], ...]:
+    """The stretches with one more time: it lengthens the last one where it comes next after it."""
+    if job.stretches:
+        *earlier, (first_s, last_s) = job.stretches
+        if next(slots(job.cron, last_s, zone), None) == slot_s:
+            return (*earlier, (first_s, slot_s))
+    return (*job.stretches, (slot_s, slot_s))[-MAX_STRETCHES:]
+
+
+def _claimed(job: Job, moment: Moment) -> tuple[Verdict, Job]:
+    """Nothing runs twice: it counts as run before it runs."""
+    runs = job.runs if job.day == moment.day else 0
+    if runs >= MAX_RUNS_A_DAY:
+        return Verdict.CAPPED, replace(job, day=moment.day, ran_s=moment.wall_s)
+    return Verdict.RUN, replace(job, day=moment.day, runs=runs + 1, ran_s=moment.wall_s)

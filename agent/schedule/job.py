@@ -1,0 +1,104 @@
+"""What runs at a time: who wanted it, when, what, and what came of it.
+
+Values only, kept as readable JSON; nothing here looks at a clock or does anything.
+"""
+
+import enum
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BadArguments
+from agent.messages import Provenance
+
+MAX_JOBS = 50
+MAX_TEXT_CHARS = 2000
+# A turn costs money and time; a model in a loop must not order more than this
+MAX_RUNS_A_DAY = 96
+# As often as a job may run at all
+LEAST_INTERVAL_S = 60
+# Separate stretches of time that a job has run in; more than any clock jumps in a day
+MAX_STRETCHES = 16
+
+
+class State(enum.Enum):
+    """Whether a job runs."""
+
+    # When its time comes
+    WAITING = "waiting"
+    # Not until a person says so
+    PAUSED = "paused"
+    # Its one time has come, or passed
+    DONE = "done"
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One job; of `cron`, `at_s` and `every_s` one says when, `prompt` or `message` says what.
+
+    Args:
+        trust: the least trusted that whoever made it had read; a turn of it is never above that.
+        seen_s: every time up to this one was looked at.
+        stretches: first and last time of each run of times at which it ran, newest last.
+        ran_s: when it last ran.
+        day: the day that `runs` are counted on.
+    """
+
+    name: Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,31}$")]
+    channel: str
+    target: str
+    person: str
+    trust: int = int(Provenance.WEB)
+    cron: str = ""
+    at_s: float = 0.0
+    every_s: float = 0.0
+    prompt: Annotated[str, Meta(max_length=MAX_TEXT_CHARS)] = ""
+    message: Annotated[str, Meta(max_length=MAX_TEXT_CHARS)] = ""
+    state: State = State.WAITING
+    created_s: float = 0.0
+    seen_s: float = 0.0
+    stretches: tuple[tuple[float, float], ...] = ()
+    ran_s: float = 0.0
+    day: str = ""
+    runs: int = 0
+    failures: int = 0
+    result: str = ""
+    run_now: bool = False
+
+    def __post_init__(self) -> None:
+        if sum(map(bool, (self.cron, self.at_s, self.every_s))) != 1:
+            raise BadArguments("say when: one of cron, at and every_minutes")
+        if bool(self.prompt) == bool(self.message):
+            raise BadArguments("say what: either a prompt or a message")
+        if self.every_s and self.every_s < LEAST_INTERVAL_S:
+            raise BadArguments(f"every_minutes is at least {LEAST_INTERVAL_S // 60}")
+        if self.prompt.lstrip().startswith("/"):
+            raise BadArguments("a prompt is an order in words, not a command")
+
+    def ran_at(self, slot_s: float) -> bool:
+        """Whether it ran at that time already, by a clock that was set back since."""
+        return any(first <= slot_s <= last for first, last in self.stretches)
+
+
+def told(jobs: Sequence[Job], zone: tzinfo | None = None) -> str:
+    """All jobs in words, for a person."""
+    return "\n".join(_sentence(job, zone) for job in jobs) or "There are no jobs."
+
+
+def _sentence(job: Job, zone: tzinfo | None) -> str:
+    if job.cron:
+        when = f"at {job.cron}"
+    elif job.at_s:
+        when = f"at {_moment(job.at_s, zone)}"
+    else:
+        when = f"every {job.every_s / 60:g} min"
+    said = f"{job.name}: {when}, {job.state.value}, to {job.channel}: {job.prompt or job.message}"
+    if job.ran_s:
+        said += f"\n  last at {_moment(job.ran_s, zone)}"
+    return f"{said}\n  {job.result}" if job.result else said
+
+
+def _moment(at_s: float, zone: tzinfo | None) -> str:
+    return datetime.fromtimestamp(at_s, zone).astimezone(zone).strftime("%Y-%m-%d %H:%M")

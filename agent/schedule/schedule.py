@@ -1,0 +1,150 @@
+"""Jobs at work: each runs when its time comes, never twice at once, and what came of it is kept.
+
+A job counts as run before it runs: after a crash it is not repeated. What fails time after time is
+paused, and its owner is told.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from msgspec.structs import replace
+
+from agent.clock import Clock
+from agent.errors import BadArguments, BarnacleError
+from agent.schedule.due import Moment, Verdict, looked_at
+from agent.schedule.job import Job, State
+from agent.schedule.store import JobStore
+from agent.schedule.trust import is_trusted
+
+_log = logging.getLogger(__name__)
+
+# Twice a minute: no minute of a cron expression is passed by unseen
+LOOK_S = 30.0
+# A turn may take twenty minutes, and its delivery some; after that it counts as failed
+RUN_TIMEOUT_S = 1500.0
+# So often in a row is no accident
+MAX_FAILURES = 3
+_MAX_RESULT_CHARS = 300
+
+
+class JobFailed(BarnacleError):
+    """A run that came to nothing; the text says why."""
+
+
+# Does what a job says and returns what came of it, in words; raises BarnacleError
+Perform = Callable[[Job], Awaitable[str]]
+Tell = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What a schedule reaches others through.
+
+    Args:
+        zone: the local time zone, as it is now.
+    """
+
+    perform: Perform
+    tell: Tell
+    zone: Callable[[], tzinfo | None] = lambda: None
+    is_trusted: Callable[[float], bool] = is_trusted
+
+
+class Schedule:
+    """Looks at every job; `run` has to be at work."""
+
+    def __init__(self, store: JobStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        # When each was last run, or first seen, by the monotonic clock
+        self._since_s: dict[tuple[str, float], float] = {}
+        self._running: set[str] = set()
+
+    async def run(self, outside: Outside) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                await self.look(outside, tasks)
+                await self._clock.sleep(LOOK_S)
+
+    async def look(self, outside: Outside, tasks: asyncio.TaskGroup) -> None:
+        """Begin what is due."""
+        wall_s = self._clock.wall_s()
+        moment = Moment(
+            wall_s, self._clock.monotonic_s(), outside.zone(), outside.is_trusted(wall_s)
+        )
+        for job in await asyncio.to_thread(self._store.every):
+            if job.name in self._running:
+                continue
+            try:
+                await self._look_at(job, moment, outside, tasks)
+            except (BarnacleError, OSError) as err:
+                # A full disk, or one that was removed: the others still have their time
+                _log.error("job %s: %s", job.name, err)
+
+    async def _look_at(
+        self, job: Job, moment: Moment, outside: Outside, tasks: asyncio.TaskGroup
+    ) -> None:
+        since_s = self._since_s.setdefault(_key(job), _begun_s(job, moment))
+        verdict, after = looked_at(job, moment, moment.monotonic_s - since_s)
+        if verdict is Verdict.WAIT and after.seen_s >= job.seen_s:
+            # Only what matters is written: an idle schedule leaves the card alone
+            return
+        await asyncio.to_thread(self._store.change, job.name, lambda _: after)
+        if verdict in {Verdict.RUN, Verdict.CAPPED}:
+            self._since_s[_key(job)] = moment.monotonic_s
+        if verdict is Verdict.RUN:
+            self._running.add(job.name)
+            tasks.create_task(self._perform(after, outside))
+        elif verdict is Verdict.MISSED:
+            await self._note(job.name, "its time passed while nobody looked: it was not run")
+            await outside.tell(f"I missed the time of the job {job.name} and did not run it.")
+        elif verdict is Verdict.CAPPED:
+            await self._note(job.name, "it ran as often today as a job may: not run")
+
+    async def _perform(self, job: Job, outside: Outside) -> None:
+        try:
+            async with asyncio.timeout(RUN_TIMEOUT_S):
+                await self._note(job.name, await outside.perform(job), failures=0)
+        except TimeoutError:
+            await self._failed(job, f"no result after {RUN_TIMEOUT_S:.0f} s", outside)
+        except BarnacleError as err:
+            await self._failed(job, str(err), outside)
+        finally:
+            self._running.discard(job.name)
+
+    async def _failed(self, job: Job, why: str, outside: Outside) -> None:
+        _log.warning("job %s failed: %s", job.name, why)
+        failures = job.failures + 1
+        await self._note(job.name, f"failed: {why}", failures)
+        if failures >= MAX_FAILURES:
+            await outside.tell(
+                f"The job {job.name} failed {failures} times in a row and is paused: {why}"
+            )
+
+    async def _note(self, name: str, result: str, failures: int | None = None) -> None:
+        def change(job: Job) -> Job:
+            count = job.failures if failures is None else failures
+            state = State.PAUSED if count >= MAX_FAILURES else job.state
+            return replace(job, result=result[:_MAX_RESULT_CHARS], failures=count, state=state)
+
+        try:
+            await asyncio.to_thread(self._store.change, name, change)
+        except BadArguments:
+            _log.info("job %s was removed while it ran", name)
+        except (BarnacleError, OSError) as err:
+            _log.error("job %s: %s is not kept: %s", name, result, err)
+
+
+def _key(job: Job) -> tuple[str, float]:
+    """Another job may get the name of one that was removed."""
+    return job.name, job.created_s
+
+
+def _begun_s(job: Job, moment: Moment) -> float:
+    """Since when it waits, by this run's monotonic clock; a wall clock that is off costs a wait."""
+    waited_s = moment.wall_s - (job.ran_s or job.created_s)
+    return moment.monotonic_s - min(max(waited_s, 0.0), job.every_s)

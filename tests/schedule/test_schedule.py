@@ -1,0 +1,97 @@
+import asyncio
+from datetime import UTC
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from agent.schedule.job import MAX_RUNS_A_DAY, Job, State
+from agent.schedule.schedule import MAX_FAILURES, Outside
+from tests.fakes.job_run import JobRun, job
+from tests.fakes.jumping_clock import JumpingClock
+
+START_S = 1_800_000_000.0
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> JobRun:
+    return JobRun(tmp_path, JumpingClock(START_S), UTC)
+
+
+async def test_what_came_of_a_job_is_kept_with_its_time(run: JobRun) -> None:
+    run.store.add(job(at_s=START_S + 60))
+    await run.go(120)
+    kept = run.store.find("tea")
+    assert (kept.state, kept.result, kept.ran_s) == (State.DONE, "sent", START_S + 60)
+
+
+async def test_what_fails_time_after_time_is_paused_and_told(run: JobRun) -> None:
+    run.store.add(job(every_s=60.0, created_s=START_S))
+    run.refusal = "the channel is deaf"
+    await run.go(3600)
+    assert len(run.ran) == MAX_FAILURES
+    assert run.store.find("tea").state is State.PAUSED
+    assert run.store.find("tea").result == "failed: the channel is deaf"
+    assert run.told == ["The job tea failed 3 times in a row and is paused: the channel is deaf"]
+
+
+async def test_a_success_between_failures_counts_anew(run: JobRun) -> None:
+    run.store.add(job(every_s=60.0, created_s=START_S, failures=MAX_FAILURES - 1))
+    await run.go(90)
+    assert run.store.find("tea").failures == 0
+
+
+async def test_no_job_runs_more_often_on_a_day_than_any_may(run: JobRun) -> None:
+    run.store.add(job(cron="* * * * *", seen_s=START_S))
+    await run.go(6 * 3600)
+    assert len(run.ran) == MAX_RUNS_A_DAY
+    assert run.store.find("tea").result == "it ran as often today as a job may: not run"
+
+
+async def test_a_person_may_have_a_paused_job_run_once(run: JobRun) -> None:
+    run.store.add(job(cron="0 0 1 1 *", seen_s=START_S, state=State.PAUSED))
+    await run.go(60)
+    run.store.change("tea", lambda one: replace(one, run_now=True))
+    await run.go(600)
+    assert len(run.ran) == 1
+    assert run.store.find("tea").state is State.PAUSED
+
+
+async def test_a_job_never_runs_twice_at_once(run: JobRun) -> None:
+    begun: list[str] = []
+    over = asyncio.Event()
+
+    async def lasts(one: Job) -> str:
+        begun.append(one.name)
+        await over.wait()
+        return "over"
+
+    run.store.add(job(every_s=60.0, created_s=START_S))
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(5):
+            await run.clock.sleep(100)
+            await run.schedule.look(Outside(lasts, run._tell), tasks)
+        assert begun == ["tea"]
+        over.set()
+    assert run.store.find("tea").result == "over"
+
+
+async def test_a_job_that_has_the_name_of_a_removed_one_waits_its_own_time(run: JobRun) -> None:
+    run.store.add(job(every_s=3600.0, created_s=START_S))
+    await run.go(3000)
+    run.store.remove("tea")
+    run.store.add(job(every_s=3600.0, created_s=run.clock.wall_s()))
+    await run.go(3000)
+    assert run.ran == []
+
+
+async def test_a_job_that_was_removed_while_it_ran_ends_nothing(run: JobRun) -> None:
+    run.store.add(job(at_s=START_S))
+
+    async def removes(one: Job) -> str:
+        run.store.remove(one.name)
+        return "done"
+
+    async with asyncio.TaskGroup() as tasks:
+        await run.schedule.look(Outside(removes, run._tell), tasks)
+    assert run.store.every() == []
