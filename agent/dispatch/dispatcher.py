@@ -56,12 +56,13 @@ class Dispatcher:
         self._delivery = delivery
         self._report = report
         self._oversight = oversight
-        oversight.stop.listen(self._break_off)
         turns = min(max(len(channels) * TURNS_PER_CHANNEL, MIN_TURNS), MAX_TURNS)
         self._turns = asyncio.Semaphore(turns)
         self._waiting: dict[str, deque[Accepted]] = {}
         self._at_work: dict[str, asyncio.Task[None]] = {}
         self._stopped: set[str] = set()
+        # At once where it is set already, as after a restart
+        oversight.stop.listen(self._break_off)
 
     async def deliver(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
         """Take a message; when this returns it is committed, or was known already."""
