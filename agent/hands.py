@@ -4,6 +4,7 @@ Parts are made when they are first needed: most agents have nothing wired to the
 """
 
 import asyncio
+import logging
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from agent.toolset import Surroundings
 
 # ruff: noqa: PLC0415  # what is not configured or never used is never loaded
+_log = logging.getLogger(__name__)
 
 
 class OwnerAlone:
@@ -78,10 +80,19 @@ class Hands:
         try:
             if self._settings.pins:
                 stop.listen(self.pins.stop, self.pins.allow)
-                await asyncio.to_thread(self.pins.settle)
+                await asyncio.to_thread(self._settle)
             await asyncio.Event().wait()
         finally:
             self._let_go()
+
+    def _settle(self) -> None:
+        from agent.peripherals.gpio import trouble_with_pins
+
+        # Without any pin the library would only complain, at length
+        if trouble := trouble_with_pins():
+            _log.warning("[pins] are not driven: %s", trouble)
+        else:
+            self.pins.settle()
 
     def _let_go(self) -> None:
         """Safe, and free for others."""

@@ -32,6 +32,7 @@ def pi(monkeypatch: pytest.MonkeyPatch) -> FakePi:
     """What stands in for the pins of a machine that has none."""
     fake = FakePi(PINS)
     monkeypatch.setattr(gpio, "gpio_line", fake.opened)
+    monkeypatch.setattr(gpio, "trouble_with_pins", lambda: "")
     return fake
 
 
@@ -76,6 +77,21 @@ async def test_a_stop_that_was_set_before_holds_the_pins_from_the_start(
         assert {number: line.is_on for number, line in pi.lines.items()} == {17: False, 23: True}
         with pytest.raises(PinRefused, match="emergency stop"):
             hands.pins.write("fan", on=True)
+
+
+async def test_on_a_machine_without_pins_the_library_is_not_even_asked(
+    tmp_path: Path,
+    pi: FakePi,
+    delivery: Delivery,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(gpio, "trouble_with_pins", lambda: "this machine has none")
+    async with at_work(
+        Hands(Settings(pins=PINS), PreparedMemory()), EmergencyStop(tmp_path), delivery
+    ):
+        assert pi.lines == {}
+    assert "this machine has none" in caplog.text
 
 
 async def test_the_owner_can_be_written_to(tmp_path: Path, delivery: Delivery) -> None:
