@@ -3,8 +3,10 @@ import importlib.util
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from agent.dispatch.posting import Posting
 from agent.http import HttpClient
 from agent.messages import Effect
 from agent.peripherals.gpio import PiPins
@@ -14,9 +16,15 @@ from agent.providers.offline.toolbox import toolbox
 from agent.security.paths import HERE
 from agent.settings import Paths
 from agent.tools.base import AnyTool
+from agent.tools.registry import Registry
+from agent.tools.search import MAX_FOUND, best
+from agent.tools.send_message import NobodyPaired
 from agent.tools.settings import DelegateSettings, SearchSettings, WebSettings
+from agent.tools.shelf import MAX_SHOWN_BYTES, Shelf
 from agent.toolset import Surroundings, all_tools, default_tools
 from tests.fakes.clock import SteppedClock
+from tests.fakes.many_tools import many_tools
+from tests.fakes.memory import PreparedMemory
 from tests.fakes.workspace import used
 
 EFFECTS = {
@@ -135,3 +143,50 @@ def test_what_every_agent_has_needs_no_configuration_and_no_hardware(tmp_path: P
     )
     assert {one.name for one in default_tools(bare)} == set(EFFECTS)
     assert [one.name for one in all_tools(bare)] == [one.name for one in default_tools(bare)]
+
+
+ORDERS = {
+    "ask_user": "ask the person a question",
+    "delegate": "have another agent do a task",
+    "gpio_list": "the raspberry pi's own pins",
+    "gpio_write": "switch an output of the raspberry pi on",
+    "i2c_read": "read bytes from a device on the i2c bus",
+    "i2c_scan": "which addresses answer on an i2c bus",
+    "i2c_write": "write bytes to a device on the i2c bus",
+    "memory_export": "write memories into a file",
+    "send_message": "write to another person",
+    "web_search": "search the web",
+}
+
+
+def everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[AnyTool, ...]:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: "found")
+    for device in ("gpiochip0", "i2c-1"):
+        (folder / device).touch()
+    around = Surroundings(
+        WebSettings(search={"duckduckgo": SearchSettings()}),
+        Paths(None, folder),
+        SteppedClock(),
+        HttpClient(),
+        (),
+        pins=PiPins({"fan": PiPinSettings(gpio=17)}),
+        buses=I2cBuses({"relay": I2cSettings(address=0x20, write="hazard")}),
+        devices=folder,
+        agents={"reader": DelegateSettings(about="reads long pages")},
+        memory=PreparedMemory(),
+        addressees=NobodyPaired(),
+        post=Posting(),
+    )
+    return all_tools(around)
+
+
+def test_what_a_model_is_not_shown_at_first_is_found_by_what_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = everything(tmp_path, monkeypatch)
+    specs = Registry([*tools, *many_tools()]).specs()
+    shown = Shelf(Registry([*tools, *many_tools()])).divide([]).shown
+    assert sum(len(msgspec.json.encode(spec)) for spec in shown) < MAX_SHOWN_BYTES + 1024
+    assert not {spec.name for spec in shown} & set(ORDERS)
+    for name, order in ORDERS.items():
+        assert name in {spec.name for spec in best(order, specs, MAX_FOUND)}, name

@@ -34,6 +34,13 @@ MOST_MB = 80
 MOST_MB_WITH_EMBEDDINGS = 260
 # Of the first request to a model: prompt, tools and a short message
 MOST_REQUEST_BYTES = 8 * 1024
+# What brings tools of its own without any hardware
+ENABLED = """
+[web.search.duckduckgo]
+[agents.reader]
+about = "reads long pages and sums them up"
+tools = ["web_fetch"]
+"""
 _START_TIMEOUT_S = 15
 # One of each kind of thing that can be wired to a board
 WIRED = {
@@ -163,7 +170,7 @@ def _config(base_url: str, board: BoardSim) -> str:
         f"[board.pins.{name}]\n" + "".join(f"{key} = {json.dumps(v)}\n" for key, v in pin.items())
         for name, pin in WIRED.items()
     )
-    return f'[provider]\nbase_url = "{base_url}"\n[board]\nport = "{board.port}"\n{wired}'
+    return f'[provider]\nbase_url = "{base_url}"\n[board]\nport = "{board.port}"\n{wired}{ENABLED}'
 
 
 def _tools(body: dict[str, object]) -> list[dict[str, dict[str, str]]]:
