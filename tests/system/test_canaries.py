@@ -36,7 +36,7 @@ def test_what_an_agent_kept_is_found(left: Path, name: str, content: bytes) -> N
         path.unlink()
 
 
-@pytest.mark.parametrize("name", ["barnacle.toml", "x/config.toml", "x/workspace/notes.txt"])
+@pytest.mark.parametrize("name", ["barnacle.toml", "x/config.toml", "workspace/notes.txt"])
 def test_what_a_test_wrote_itself_is_none(left: Path, name: str) -> None:
     (left / name).parent.mkdir(parents=True, exist_ok=True)
     (left / name).write_text(KEY)
