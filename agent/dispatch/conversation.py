@@ -31,6 +31,8 @@ _log = logging.getLogger(__name__)
 # Longest message that is read: a longer one is answered with a sentence
 MAX_MESSAGE_CHARS = 64 * 1024
 TOO_LONG_TEXT = f"That message is longer than {MAX_MESSAGE_CHARS} characters; I did not read it."
+# What the thread of a job's own conversation begins with
+JOB_THREAD = "job-"
 # A turn that changed something and was cut is reported, not repeated
 INTERRUPTED_TEXT = (
     "I was interrupted while working on your message, after I had begun to change something. "
@@ -137,7 +139,12 @@ class Conversations:
         )
         # The model reads all of this again, so all of it counts
         trust = min(inbound.provenance, earlier.provenance, provenance_of(recalled))
-        context = ToolContext(inbound.conversation, inbound.sender, trust)
+        # What runs by itself orders nothing that runs by itself
+        is_by_itself = (inbound.thread or "").startswith(JOB_THREAD)
+        place = ("", "") if is_by_itself else (inbound.channel, inbound.reply_target)
+        context = ToolContext(
+            inbound.conversation, inbound.sender, trust, channel=place[0], target=place[1]
+        )
         return await self._parts.runner.run(messages, context, inbound.provenance, seams, model)
 
     def _has_hardware(self) -> bool:

@@ -41,6 +41,7 @@ class ToolContext:
         source: where the least trusted of it came from.
         nested: the way to another agent within this turn; None where there is none.
         inquire: the way to the person's own words; None where there is none.
+        channel: where the conversation is, with `target`; empty in a job's own.
     """
 
     conversation: str
@@ -49,6 +50,8 @@ class ToolContext:
     source: str = FROM_CHAT
     nested: "Nested | None" = field(default=None, compare=False, repr=False)
     inquire: "Inquire | None" = field(default=None, compare=False, repr=False)
+    channel: str = ""
+    target: str = ""
 
 
 A = TypeVar("A", bound=Arguments)

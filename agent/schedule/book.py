@@ -1,0 +1,118 @@
+"""The jobs as tools and commands order them: checked, kept, and bound to whoever made them.
+
+A job is delivered where it was made, and trusts no more than the turn that made it.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from itertools import islice
+
+from msgspec.structs import replace
+
+from agent.clock import Clock
+from agent.errors import BadArguments
+from agent.schedule.job import MAX_RUNS_A_DAY, Job, State
+from agent.schedule.store import JobStore
+from agent.schedule.when import check, slots
+from agent.schedule.zone import local_zone
+from agent.tools.base import ToolContext
+from agent.tools.cron import CronAddArguments
+
+_DAY_S = 24 * 3600.0
+
+
+class JobBook:
+    """See `agent.tools.cron.Jobs`."""
+
+    def __init__(
+        self, store: JobStore, clock: Clock, zone: Callable[[], tzinfo] = local_zone
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._zone = zone
+
+    async def add(self, wanted: CronAddArguments, context: ToolContext) -> str:
+        if not context.channel:
+            raise BadArguments("a job has to be made in a conversation, and not by a job")
+        job = Job(
+            name=wanted.name,
+            channel=context.channel,
+            target=context.target,
+            person=context.person,
+            trust=int(context.provenance),
+            cron=wanted.cron,
+            at_s=self._moment(wanted.at) if wanted.at else 0.0,
+            every_s=wanted.every_minutes * 60.0,
+            prompt=wanted.prompt.strip(),
+            message=wanted.message.strip(),
+            created_s=self._clock.wall_s(),
+            seen_s=self._clock.wall_s() if wanted.cron else 0.0,
+        )
+        first_s = self._first(job)
+        await asyncio.to_thread(self._store.add, job)
+        return self._shown(first_s)
+
+    async def listed(self) -> Sequence[Mapping[str, object]]:
+        return [self._described(job) for job in await asyncio.to_thread(self._store.every)]
+
+    async def remove(self, name: str) -> None:
+        await asyncio.to_thread(self._store.remove, name)
+
+    async def run(self, name: str) -> None:
+        await self._change(name, lambda job: replace(job, run_now=True))
+
+    async def pause(self, name: str, *, is_paused: bool) -> None:
+        def change(job: Job) -> Job:
+            if job.state is State.DONE:
+                raise BadArguments(f"the one time of {name} is over")
+            if is_paused:
+                return replace(job, state=State.PAUSED)
+            # What passed while it was paused was not wanted
+            seen_s = self._clock.wall_s() if job.cron else job.seen_s
+            return replace(job, state=State.WAITING, failures=0, seen_s=seen_s)
+
+        await self._change(name, change)
+
+    async def _change(self, name: str, change: Callable[[Job], Job]) -> None:
+        await asyncio.to_thread(self._store.change, name, change)
+
+    def _first(self, job: Job) -> float:
+        """Raises BadArguments where it never runs, or far too often."""
+        now_s = self._clock.wall_s()
+        if job.at_s:
+            if job.at_s <= now_s:
+                raise BadArguments(f"{self._shown(job.at_s)} is over; it is {self._shown(now_s)}")
+            return job.at_s
+        if job.every_s:
+            a_day = int(_DAY_S / job.every_s)
+            first_s = now_s + job.every_s
+        else:
+            check(job.cron)
+            coming = list(islice(slots(job.cron, now_s, self._zone()), MAX_RUNS_A_DAY + 1))
+            a_day = sum(slot_s <= now_s + _DAY_S for slot_s in coming)
+            first_s = coming[0]
+        if a_day > MAX_RUNS_A_DAY:
+            raise BadArguments(f"a job may run {MAX_RUNS_A_DAY} times a day, every 15 minutes")
+        return first_s
+
+    def _moment(self, text: str) -> float:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError as err:
+            raise BadArguments(f"{text!r} is no moment: write 2026-11-22T08:00") from err
+        return (moment if moment.tzinfo else moment.replace(tzinfo=self._zone())).timestamp()
+
+    def _described(self, job: Job) -> dict[str, object]:
+        described: dict[str, object] = {"name": job.name, "state": job.state.value}
+        when = {"cron": job.cron, "every_minutes": job.every_s / 60, "result": job.result}
+        described |= {key: value for key, value in when.items() if value}
+        if job.at_s:
+            described["at"] = self._shown(job.at_s)
+        if job.ran_s:
+            described["last"] = self._shown(job.ran_s)
+        what = "prompt" if job.prompt else "message"
+        return described | {what: job.prompt or job.message}
+
+    def _shown(self, at_s: float) -> str:
+        return datetime.fromtimestamp(at_s, self._zone()).isoformat(timespec="minutes")

@@ -1,0 +1,20 @@
+"""The local time zone, by its name: only then is it known when summer time ends."""
+
+import os
+from datetime import UTC, tzinfo
+from pathlib import Path
+
+_LOCALTIME = Path("/etc/localtime")
+
+
+def local_zone(localtime: Path = _LOCALTIME) -> tzinfo:
+    """What TZ names, else what the machine is set to, else UTC."""
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only where something runs at a time
+
+    try:
+        if named := os.environ.get("TZ", "").lstrip(":"):
+            return ZoneInfo(named)
+        with localtime.open("rb") as file:
+            return ZoneInfo.from_file(file, key=str(localtime.resolve()).partition("zoneinfo/")[2])
+    except (OSError, ValueError):
+        return UTC

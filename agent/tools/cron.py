@@ -1,0 +1,158 @@
+"""Jobs by chat: what is to be done or said at a time, which there are, and no more of one.
+
+The tools only say what is wanted; `Jobs` keeps it, and what a job then does passes the gate.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from agent.errors import BadArguments
+from agent.messages import Effect, ToolResult
+from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
+
+_Name = Annotated[
+    str, Meta(pattern="^[a-z][a-z0-9_-]{0,31}$", description="a short name of your choice")
+]
+_MAX_CHARS = 2000
+
+
+class CronAddArguments(Arguments, frozen=True):
+    """One of cron, at and every_minutes; either a prompt or a message."""
+
+    name: _Name
+    cron: Annotated[str, Meta(max_length=100, description="local time, 30 7 * * 1-5")] = ""
+    at: Annotated[str, Meta(max_length=40, description="once, 2026-11-22T08:00")] = ""
+    every_minutes: Annotated[int, Meta(ge=0, le=527040)] = 0
+    prompt: Annotated[str, Meta(max_length=_MAX_CHARS, description="what you are to do then")] = ""
+    message: Annotated[str, Meta(max_length=_MAX_CHARS, description="told as it is")] = ""
+
+
+class CronNameArguments(Arguments, frozen=True):
+    """Which job."""
+
+    name: _Name
+
+
+class CronPauseArguments(CronNameArguments, frozen=True):
+    """Which job, and whether it goes on instead."""
+
+    resume: bool = False
+
+
+class Jobs(Protocol):
+    """Every job; all of these raise BadArguments for what is not there or makes no sense."""
+
+    async def add(self, wanted: CronAddArguments, context: ToolContext) -> str:
+        """When it runs first, in words; it is delivered where the context's conversation is."""
+
+    async def listed(self) -> Sequence[Mapping[str, object]]: ...
+
+    async def remove(self, name: str) -> None: ...
+
+    async def run(self, name: str) -> None:
+        """Once, as soon as it is looked at."""
+
+    async def pause(self, name: str, *, is_paused: bool) -> None: ...
+
+
+class CronAddTool(Tool[CronAddArguments]):
+    """Do or say something at a time."""
+
+    name = "cron_add"
+    description = "Do something, or tell this person something, at a time or again and again."
+    effect = Effect.WRITE
+    arguments_type = CronAddArguments
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    async def execute(self, arguments: CronAddArguments, context: ToolContext) -> ToolResult:
+        try:
+            first = await self._jobs.add(arguments, context)
+        except BadArguments as err:
+            return ToolResult(success=False, text=str(err))
+        return _result({"job": arguments.name, "first": first})
+
+
+class CronListTool(Tool[NoArguments]):
+    """Which jobs there are."""
+
+    name = "cron_list"
+    description = "The jobs, when each runs, and what came of it last."
+    effect = Effect.READ
+    arguments_type = NoArguments
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
+        return _result({"jobs": list(await self._jobs.listed())})
+
+
+class CronRemoveTool(Tool[CronNameArguments]):
+    """Have a job no more."""
+
+    name = "cron_remove"
+    description = "Remove a job by its name."
+    effect = Effect.WRITE
+    arguments_type = CronNameArguments
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    async def execute(self, arguments: CronNameArguments, context: ToolContext) -> ToolResult:
+        try:
+            await self._jobs.remove(arguments.name)
+        except BadArguments as err:
+            return ToolResult(success=False, text=str(err))
+        return _result({"removed": arguments.name})
+
+
+class CronRunTool(Tool[CronNameArguments]):
+    """Run a job now."""
+
+    name = "cron_run"
+    description = "Run a job once, now, whatever its time is."
+    effect = Effect.WRITE
+    arguments_type = CronNameArguments
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    async def execute(self, arguments: CronNameArguments, context: ToolContext) -> ToolResult:
+        try:
+            await self._jobs.run(arguments.name)
+        except BadArguments as err:
+            return ToolResult(success=False, text=str(err))
+        return _result({"running": arguments.name})
+
+
+class CronPauseTool(Tool[CronPauseArguments]):
+    """Have a job wait until it is resumed."""
+
+    name = "cron_pause"
+    description = "Pause a job by its name, or have it go on."
+    effect = Effect.WRITE
+    arguments_type = CronPauseArguments
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+
+    async def execute(self, arguments: CronPauseArguments, context: ToolContext) -> ToolResult:
+        try:
+            await self._jobs.pause(arguments.name, is_paused=not arguments.resume)
+        except BadArguments as err:
+            return ToolResult(success=False, text=str(err))
+        return _result({"resumed" if arguments.resume else "paused": arguments.name})
+
+
+def cron_tools(jobs: Jobs) -> list[AnyTool]:
+    kinds = (CronAddTool, CronListTool, CronPauseTool, CronRemoveTool, CronRunTool)
+    return [kind(jobs) for kind in kinds]
+
+
+def _result(value: Mapping[str, object]) -> ToolResult:
+    return ToolResult(success=True, text=msgspec.json.encode(value).decode())

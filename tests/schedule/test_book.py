@@ -1,0 +1,105 @@
+from datetime import datetime
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from agent.errors import BadArguments
+from agent.messages import Effect, Provenance
+from agent.schedule.book import JobBook
+from agent.schedule.job import State
+from agent.schedule.store import JobStore
+from agent.tools.base import ToolContext
+from agent.tools.cron import CronAddArguments, cron_tools
+from tests.fakes.jumping_clock import JumpingClock
+
+BERLIN = ZoneInfo("Europe/Berlin")
+NOW_S = datetime(2026, 11, 21, 7, 30, tzinfo=BERLIN).timestamp()
+CONTEXT = ToolContext("c", "owner", Provenance.OWNER, channel="fake", target="chat")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> JobStore:
+    return JobStore(tmp_path / "jobs.json")
+
+
+@pytest.fixture
+def book(store: JobStore) -> JobBook:
+    return JobBook(store, JumpingClock(NOW_S), lambda: BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("when", "first"),
+    [
+        ({"cron": "0 8 * * *"}, "2026-11-21T08:00+01:00"),
+        ({"at": "2026-11-22T06:00"}, "2026-11-22T06:00+01:00"),
+        ({"at": "2026-11-22T06:00Z"}, "2026-11-22T07:00+01:00"),
+        ({"every_minutes": 15}, "2026-11-21T07:45+01:00"),
+    ],
+)
+async def test_a_job_says_when_it_runs_first(
+    book: JobBook, when: dict[str, object], first: str
+) -> None:
+    wanted = CronAddArguments("tea", message="Tea!", **when)  # type: ignore[arg-type]
+    assert await book.add(wanted, CONTEXT) == first
+
+
+@pytest.mark.parametrize(
+    ("when", "why"),
+    [
+        ({"cron": "* * * * *"}, "96 times a day"),
+        ({"cron": "8 o'clock"}, "five fields"),
+        ({"cron": "0 8 * * 9"}, "bad day-of-week"),
+        ({"every_minutes": 5}, "96 times a day"),
+        ({"at": "2026-11-21T07:00"}, "is over; it is 2026-11-21T07:30"),
+        ({"at": "tomorrow"}, "no moment"),
+        ({}, "say when"),
+    ],
+)
+async def test_what_makes_no_sense_is_refused_and_not_kept(
+    book: JobBook, store: JobStore, when: dict[str, object], why: str
+) -> None:
+    with pytest.raises(BadArguments, match=why):
+        await book.add(CronAddArguments("tea", message="x", **when), CONTEXT)  # type: ignore[arg-type]
+    assert store.every() == []
+
+
+async def test_a_job_trusts_no_more_than_the_turn_that_made_it(
+    book: JobBook, store: JobStore
+) -> None:
+    web = ToolContext("c", "owner", Provenance.WEB, channel="fake", target="chat")
+    await book.add(CronAddArguments("tea", every_minutes=60, prompt="Water"), web)
+    job = store.find("tea")
+    assert (job.trust, job.channel, job.target, job.person) == (0, "fake", "chat", "owner")
+
+
+async def test_no_job_is_made_where_nobody_speaks(book: JobBook) -> None:
+    with pytest.raises(BadArguments, match="in a conversation"):
+        await book.add(
+            CronAddArguments("tea", every_minutes=60, prompt="Again"),
+            ToolContext("c", "owner", Provenance.OWNER),
+        )
+
+
+async def test_a_job_is_paused_resumed_run_and_removed(book: JobBook, store: JobStore) -> None:
+    await book.add(CronAddArguments("tea", cron="0 8 * * *", message="Tea!"), CONTEXT)
+    await book.pause("tea", is_paused=True)
+    assert store.find("tea").state is State.PAUSED
+    await book.pause("tea", is_paused=False)
+    await book.run("tea")
+    assert (store.find("tea").state, store.find("tea").run_now) == (State.WAITING, True)
+    assert await book.listed() == [
+        {"name": "tea", "state": "waiting", "cron": "0 8 * * *", "message": "Tea!"}
+    ]
+    await book.remove("tea")
+    with pytest.raises(BadArguments, match="there are none"):
+        await book.run("tea")
+
+
+async def test_each_tool_answers_what_is_not_there_in_words(book: JobBook) -> None:
+    for tool in cron_tools(book):
+        if tool.name in {"cron_add", "cron_list"}:
+            continue
+        assert tool.effect is Effect.WRITE
+        result = await tool.execute(tool.parse('{"name": "tea"}'), CONTEXT)
+        assert (result.success, result.text) == (False, "there is no job 'tea': there are none")
