@@ -7,6 +7,7 @@ when it goes.
 
 import asyncio
 import hashlib
+import itertools
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from agent.memory.base import PAGE_MARK, Memory, MemoryEntry, Scope
 from agent.memory.chunks import Chunk
 from agent.memory.document_files import Pages, Version
 from agent.memory.pdf import pages_of
+from agent.memory.pin_aliases import aliases_in
 from agent.messages import Provenance
 from agent.storage.files import write_atomic
 
@@ -32,6 +34,8 @@ LOOK_S = 60.0
 _MAX_NAME_CHARS = 150
 _HASH_CHARS = 8
 _ALL = 1_000_000
+# As many as one asks about; the rest is left to the datasheets
+MAX_PINS_FOUND = 3
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -114,8 +118,31 @@ class Documents:
         return Refreshed(len(changed) - failed, len(gone), failed)
 
     async def search(self, query: str, limit: int) -> list[MemoryEntry]:
-        """The pieces that fit best; the source of each is its file and, of a PDF, its page."""
-        return await self._index.recall(query, limit, Scope())
+        """The pieces that fit best; the source of each is its file and, of a PDF, its page.
+
+        Pins that are called by one of their names come first.
+        """
+        named = await asyncio.to_thread(self._pins_named, query, min(limit, MAX_PINS_FOUND))
+        return [*named, *await self._index.recall(query, limit, Scope())][:limit]
+
+    def _pins_named(self, query: str, limit: int) -> list[MemoryEntry]:
+        named = (one for one in aliases_in(self._folder) if one.is_in(query))
+        now_s = self._clock.wall_s()
+        return [
+            MemoryEntry(
+                0,
+                f"pin-{alias.pin}",
+                alias.sentence,
+                DOCUMENT,
+                self._provenance,
+                Scope(),
+                now_s,
+                now_s,
+                score=1.0,
+                source=alias.file,
+            )
+            for alias in itertools.islice(named, limit)
+        ]
 
     async def aclose(self) -> None:
         await self._index.aclose()

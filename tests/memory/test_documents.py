@@ -188,3 +188,16 @@ async def test_it_looks_again_and_outlives_a_disk_that_fails(
     assert len(seen) == 2
     assert shelf.clock.slept_s == [LOOK_S]
     await documents.aclose()
+
+
+async def test_a_pin_that_is_called_by_its_name_comes_first(shelf: Shelf) -> None:
+    shelf.write("pins.md", "pump, Pumpe: PB0\nlamp: PB1\n")
+    shelf.write("pump.md", "# Pump\nThe pump draws two amperes and the Pumpe is blue.")
+    documents = shelf.open()
+    await documents.refresh()
+    [first, second, *_] = await documents.search("Pumpe", 5)
+    assert (first.content, first.source) == ("pump = Pumpe: pin PB0", "pins.md")
+    assert first.provenance is Provenance.TOOL
+    assert second.source in {"pump.md", "pins.md"}
+    assert len(await documents.search("Pumpe", 1)) == 1
+    await documents.aclose()
