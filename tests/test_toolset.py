@@ -16,6 +16,7 @@ from agent.providers.offline.toolbox import toolbox
 from agent.security.paths import HERE
 from agent.settings import Paths
 from agent.tools.base import AnyTool
+from agent.tools.git import find_git
 from agent.tools.registry import Registry
 from agent.tools.search import MAX_FOUND, best
 from agent.tools.send_message import NobodyPaired
@@ -25,6 +26,7 @@ from agent.toolset import Surroundings, all_tools, default_tools
 from tests.fakes.clock import SteppedClock
 from tests.fakes.many_tools import many_tools
 from tests.fakes.memory import PreparedMemory
+from tests.fakes.sandbox import EchoingSandbox
 from tests.fakes.workspace import used
 
 EFFECTS = {
@@ -190,3 +192,15 @@ def test_what_a_model_is_not_shown_at_first_is_found_by_what_it_does(
     assert not {spec.name for spec in shown} & set(ORDERS)
     for name, order in ORDERS.items():
         assert name in {spec.name for spec in best(order, specs, MAX_FOUND)}, name
+
+
+def test_programs_are_tools_only_where_something_keeps_them_apart(tmp_path: Path) -> None:
+    around = Surroundings(
+        *(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ()), environ={}
+    )
+    without = {tool.name for tool in all_tools(around)}
+    sandboxed = dataclasses.replace(around, sandbox=EchoingSandbox(tmp_path))
+    found = {tool.name: tool for tool in all_tools(sandboxed)}
+    assert found.keys() - without == {"shell", "git"} if find_git() else {"shell"}
+    specs = [tool.spec() for name, tool in found.items() if name not in without]
+    assert not toolbox(specs).speakable

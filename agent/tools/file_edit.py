@@ -12,11 +12,10 @@ from agent.security.paths import change_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import (
     MAX_CONTENT_BYTES,
-    RESULTS_FOLDER,
     RelativePath,
     in_thread,
-    is_result,
     plain,
+    refuse_others,
 )
 
 # Enough to see that it is a common piece
@@ -48,8 +47,7 @@ class FileEditTool(Tool[EditArguments]):
 
     async def execute(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
         def edit() -> dict[str, object]:
-            if is_result(plain(arguments.path)):
-                raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
+            refuse_others(plain(arguments.path))
             old, new = (text.encode(errors="replace") for text in (arguments.old, arguments.new))
             line = size = 0
 

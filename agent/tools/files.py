@@ -29,6 +29,8 @@ MAX_CONTENT_BYTES = 1024 * 1024
 MAX_ENTRIES = 1000
 # Where long results are kept for a while; what stands there is not for writing
 RESULTS_FOLDER = ".results"
+# Settings and hooks in it name programs, for the owner's own git as well
+_REPOSITORY = ".git"
 # A card that has not answered by then is failing
 DISK_TIMEOUT_S = 15.0
 # Text has no zero byte near its beginning, pictures and programs do
@@ -146,8 +148,7 @@ class FileWriteTool(Tool[WriteArguments]):
             content = arguments.content.encode(errors="replace")
             if len(content) > MAX_CONTENT_BYTES:
                 raise PathRefused(f"the content is longer than {MAX_CONTENT_BYTES} bytes")
-            if is_result(plain(arguments.path)):
-                raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
+            refuse_others(plain(arguments.path))
             write_beneath(self._workspace, plain(arguments.path), content)
             return {"path": arguments.path, "bytes": len(content)}
 
@@ -221,6 +222,14 @@ def _skip_lines(file: BinaryIO, count: int) -> None:
 
 def is_result(path: str) -> bool:
     return path.partition("/")[0] == RESULTS_FOLDER
+
+
+def refuse_others(path: str) -> None:
+    """Raises PathRefused where others write: git obeys what stands in a repository's folder."""
+    if is_result(path):
+        raise PathRefused(f"{RESULTS_FOLDER} is only for results of tools")
+    if any(part.lower() == _REPOSITORY for part in path.split("/")):
+        raise PathRefused(f"{_REPOSITORY} is only for git itself")
 
 
 def _trust_of(path: str) -> Provenance:

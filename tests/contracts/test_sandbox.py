@@ -1,11 +1,13 @@
 """Both sandboxes keep the same promises; only what systemd adds around its runner is not here."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import run
 
 import pytest
 
-from agent.security.sandbox import Sandbox
+from agent.security.sandbox import Job, Sandbox
 from agent.security.sandbox_systemd import SystemdSandbox
 from tests.contracts.sandbox import SandboxContract
 from tests.fakes.sandbox import activated, bubblewrap, no_activation, no_bubblewrap
@@ -30,3 +32,16 @@ class TestSystemdsRunner(SandboxContract):
     def sandbox(self, workspace: Path, tmp_path: Path) -> Iterator[Sandbox]:
         with activated(tmp_path / "socket"):
             yield SystemdSandbox(workspace, tmp_path / "socket")
+
+
+@pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_who_is_not_root_starts_no_more_processes_than_it_may(workspace: Path) -> None:
+    """Root is exempt from this limit, whatever it is called inside: doctor says so."""
+    script = "for n in $(seq 200); do sleep 5 & done; echo all"
+    command = bubblewrap(workspace).command(Job(("sh", "-c", script)))
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+    environment = {"PATH": "/usr/bin:/bin"}
+    done = run([*nobody, *command], capture_output=True, check=False, env=environment, timeout=15)
+    assert b"all" not in done.stdout
+    assert b"fork" in done.stderr

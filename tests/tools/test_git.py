@@ -7,6 +7,8 @@ import pytest
 from agent.errors import BadArguments, CommandRefused
 from agent.messages import Effect, Provenance
 from agent.security.git_settings import refuse_settings
+from agent.tools.file_edit import FileEditTool
+from agent.tools.files import FileWriteTool
 from agent.tools.git import GitArguments, GitTool, find_git
 from agent.tools.settings import ShellSettings
 from agent.tools.shell import Workshop
@@ -187,3 +189,13 @@ async def test_its_effect_is_that_of_the_command(
         await git.execute(GitArguments(("init",)), None)  # type: ignore[arg-type]  # it is not looked at
         assert (sandbox.jobs[0].argv, sandbox.jobs[0].writes) == (("git", "init"), True)
         assert "GIT_DIR" not in sandbox.jobs[0].environment
+
+
+@pytest.mark.parametrize(
+    "path", [".git/config", ".git/hooks/pre-commit", "notes/.git/config", ".GIT/config", ".git"]
+)
+async def test_what_git_obeys_is_not_for_tools_on_files(workspace: Path, path: str) -> None:
+    """The owner may use git there as well, and outside of any sandbox."""
+    assert "only for git" in await refused(FileWriteTool(workspace), path=path, content="x")
+    assert "only for git" in await refused(FileEditTool(workspace), path=path, old="x", new="y")
+    assert (await used(FileWriteTool(workspace), path=".gitignore", content="x")).success

@@ -43,9 +43,9 @@ _WATCHES = ("watch_add", "watch_list", "watch_remove")
 # Their arguments take a language model: words alone would fill them with anything
 _FOR_MODELS = frozenset(
     {
-        *("content_search", "file_edit", "glob_search"),
+        *("content_search", "file_edit", "git", "glob_search", "shell"),
         *("http_request", "web_fetch", "web_search"),
-        *("camera_capture", "image_info", "screenshot"),
+        *("camera_capture", "image_info", "screenshot", "skill_view", "skills_list"),
         *("ask_user", "delegate", "i2c_read", "i2c_write", "memory_export", "send_message"),
     }
 )
