@@ -1,0 +1,83 @@
+"""Questions in words that turns have put to people, and whose next message is the answer.
+
+One question of a conversation at a time: its turns come one after the other. Commands are never an
+answer; what comes when nobody waits any more is a message like any other.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+
+from agent.dispatch.delivery import Delivery
+from agent.errors import ChannelUnavailable
+from agent.messages import Inbound, Outbound
+from agent.tools.inquiry import Heard
+
+# The channel's own way to the person's words; None where they come as a message
+Listen = Callable[[str], Awaitable[str | None]]
+_Waiting = asyncio.Future[Inbound]
+
+
+class Inquiries:
+    """The open questions, by conversation."""
+
+    def __init__(self, delivery: Delivery) -> None:
+        self._delivery = delivery
+        self._open: dict[str, _Waiting] = {}
+
+    async def put(self, inbound: Inbound, listen: Listen, question: str) -> Heard:
+        """What the person says next; waits until cancelled.
+
+        Raises:
+            ChannelError: nobody can be asked, or it could not be sent.
+        """
+        said = await listen(question)
+        if said is not None:
+            return Heard(said, inbound.provenance)
+        if not await self._delivery.send_unrecorded(_message(inbound, question)):
+            raise ChannelUnavailable("the question could not be sent")
+        # What was said before the question was there is no answer to it
+        waiting: _Waiting = asyncio.get_running_loop().create_future()
+        self._open[inbound.conversation] = waiting
+        try:
+            answer = await waiting
+            return Heard(answer.text, answer.provenance)
+        finally:
+            if self._open.get(inbound.conversation) is waiting:
+                del self._open[inbound.conversation]
+
+    @contextlib.contextmanager
+    def claimed(self, conversation: str) -> Iterator["_Asker"]:
+        """Who waits for a message of this conversation; nobody else gets one meanwhile.
+
+        What was no answer in the end leaves the question open.
+        """
+        asker = _Asker(self._open.pop(conversation, None))
+        try:
+            yield asker
+        finally:
+            if asker.is_open and asker.waiting is not None:
+                self._open[conversation] = asker.waiting
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """A turn that waits, or nobody."""
+
+    waiting: _Waiting | None
+
+    @property
+    def is_open(self) -> bool:
+        return self.waiting is not None and not self.waiting.done()
+
+    def hear(self, answer: Inbound) -> bool:
+        """Whether the message is an answer; the turn may have given up by then."""
+        if self.waiting is None or self.waiting.done():
+            return False
+        self.waiting.set_result(answer)
+        return True
+
+
+def _message(inbound: Inbound, question: str) -> Outbound:
+    return Outbound(0, inbound.channel, inbound.reply_target, question, "", inbound.thread)
