@@ -40,6 +40,7 @@ from agent.tools.search_services import chosen
 from agent.tools.send_message import Addressees, Post, SendMessageTool
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
 from agent.tools.shell import ShellTool, Workshop
+from agent.tools.skills import SkillsListTool, SkillViewTool, skills_of
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
@@ -98,6 +99,7 @@ def all_tools(around: Surroundings) -> tuple[AnyTool, ...]:
         *([MemoryExportTool(around.memory, workspace, snapshot.whole)] if around.memory else []),
         *_message_tools(around),
         *_picture_tools(around),
+        *_skill_tools(around),
         *_pin_tools(around),
         *_programs(around),
         *_watch_tools(around.watchers),
@@ -121,6 +123,14 @@ def _picture_tools(around: Surroundings) -> list[AnyTool]:
     if not display.trouble:
         tools.append(ScreenshotTool(display, album))
     return tools
+
+
+def _skill_tools(around: Surroundings) -> list[AnyTool]:
+    """Only where somebody has put a folder there: nothing is to be found otherwise."""
+    skills = skills_of(around.paths.workspace, around.paths.state_dir)
+    if not any(place.is_dir() for place in skills.places):
+        return []
+    return [SkillsListTool(skills), SkillViewTool(skills)]
 
 
 def _pin_tools(around: Surroundings) -> list[AnyTool]:

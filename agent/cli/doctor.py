@@ -26,6 +26,7 @@ from agent.health.checks import (
     python,
     sandbox,
     screen,
+    skills,
     spending,
     state,
 )
@@ -49,6 +50,7 @@ CHECKS: Mapping[str, Check] = {
     "sandbox": sandbox.check,
     "embeddings": embeddings.check,
     "documents": documents.check,
+    "skills": skills.check,
     "provider": provider.check,
     "spending": spending.check,
 }

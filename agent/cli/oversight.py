@@ -1,4 +1,4 @@
-"""The words of `explain`, `audit` and `approvals`: what was decided, and why."""
+"""The words of `explain`, `audit`, `approvals` and `skills`: what was decided, and why."""
 
 from agent.cli.words import PROVENANCES, Commands, add, count, limit, provenance, text
 
@@ -10,6 +10,7 @@ def add_oversight(commands: Commands) -> None:
     _add_explain(commands)
     _add_audit(commands)
     _add_approvals(commands)
+    _add_skills(commands)
 
 
 def _add_explain(commands: Commands) -> None:
@@ -83,3 +84,25 @@ def _add_approvals(commands: Commands) -> None:
     chosen = revoke.add_mutually_exclusive_group(required=True)
     chosen.add_argument("id", nargs="?", type=text, help="what `list` shows before it")
     chosen.add_argument("--all", action="store_true", help="every one of them")
+
+
+def _add_skills(commands: Commands) -> None:
+    skills = add(
+        commands,
+        "skills",
+        "See the skills, and say which of them you have read and trust",
+        examples="  barnacle skills list\n  barnacle skills show watering\n"
+        "  barnacle skills approve watering 3fa9c1d2e4b7\n  barnacle skills revoke watering\n",
+    )
+    actions = skills.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "List them: approved, changed since, or refused and why", json=True)
+    named = {
+        "show": "Show every character of one, with its hash",
+        "approve": "Trust it as your own words, exactly as it is now",
+        "revoke": "Trust it like a file of anybody again",
+    }
+    for action, about in named.items():
+        command = add(actions, action, about)
+        command.add_argument("name", type=text, help="its name")
+        if action == "approve":
+            command.add_argument("hash", type=text, help="what `show` ended with")

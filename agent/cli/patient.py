@@ -41,6 +41,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         databases=(paths.agent_db, paths.brain_db),
         model_dir=paths.model_dir if settings.embeddings.provider == "onnx" else None,
         documents=paths.documents,
+        workspace=paths.workspace,
         embeds_remotely=settings.embeddings.is_remote,
         status_file=paths.status_file,
         embedder=embedder_of(settings, paths, os.environ),

@@ -73,6 +73,7 @@ class Patient:
     Args:
         model_dir: None when embeddings are switched off.
         config: the configuration file; None when there is none.
+        workspace: where skills are looked for.
         documents: the folder of datasheets and notes; need not exist.
         embeds_remotely: a service makes the vectors, not a model in `model_dir`.
         refusal: why it was refused; everything else is by its defaults then.
@@ -102,6 +103,7 @@ class Patient:
     refusal: str = ""
     embeds_remotely: bool = False
     documents: Path | None = None
+    workspace: Path | None = None
     holds_key: bool = False
     environ: Mapping[str, str] = field(default_factory=dict)
     find_store: Callable[[], Store] | None = None

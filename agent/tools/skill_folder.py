@@ -1,0 +1,156 @@
+"""A skill: a folder with a SKILL.md, audited as it is loaded; nothing of it is ever run.
+
+What was hashed and looked through is what is shown: a file is read once. What cannot be taken as it
+is, is refused whole, with a reason.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from agent.errors import BarnacleError, PathRefused
+from agent.printable import printable_line
+from agent.security.paths import open_beneath
+from agent.tools.skill_audit import suspicion
+
+MAIN = "SKILL.md"
+# What any text of instructions with its references needs
+MAX_FILES = 32
+MAX_FILE_BYTES = 64 * 1024
+MAX_TOTAL_BYTES = 256 * 1024
+MAX_DEPTH = 3
+MAX_DESCRIPTION_CHARS = 300
+# More are no collection but a flood
+MAX_SKILLS = 64
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,47}")
+_FRONT = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+_FIELD = re.compile(r"(name|description):\s*(.*(?:\n[ \t]+.*)*)")
+# Everything else might be run by somebody
+_TEXTS = frozenset({".md", ".txt"})
+
+
+class SkillRefused(BarnacleError):
+    """A folder that is no skill, or one that is not to be shown to a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """A skill as it is now.
+
+    Args:
+        digest: of every file with its name.
+        trouble: why it is refused; then it has no files.
+    """
+
+    name: str
+    description: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
+    trouble: str = ""
+
+
+def skills_in(root: Path) -> Iterator[Skill]:
+    """Every skill in a folder of skills, in the order of their names; refused ones too."""
+    try:
+        with os.scandir(root) as found:
+            names = sorted(one.name for one in found if not one.name.startswith("."))
+    except OSError:
+        # There need not be such a folder
+        return
+    for name in names[:MAX_SKILLS]:
+        yield skill_at(root, name)
+
+
+def skill_at(root: Path, name: str) -> Skill:
+    """One skill; where it cannot be used, `trouble` says why."""
+    try:
+        return _loaded(root, name)
+    except (SkillRefused, PathRefused) as err:
+        return Skill(printable_line(name, 48), trouble=printable_line(str(err), 300))
+    except OSError as err:
+        return Skill(printable_line(name, 48), trouble=f"it cannot be read: {err.strerror}")
+
+
+def _loaded(root: Path, name: str) -> Skill:
+    if not _NAME.fullmatch(name):
+        raise SkillRefused("its folder must have a name of small letters, digits, - and _")
+    paths = sorted(_paths(root / name, "", 0))
+    if len(paths) > MAX_FILES:
+        raise SkillRefused(f"it has more than {MAX_FILES} files")
+    files: dict[str, str] = {}
+    room = MAX_TOTAL_BYTES
+    for path in paths:
+        files[path] = _text(root, f"{name}/{path}")
+        room -= len(files[path].encode())
+        if room < 0:
+            raise SkillRefused(f"it is larger than {MAX_TOTAL_BYTES // 1024} KB")
+    if MAIN not in files:
+        raise SkillRefused(f"it has no {MAIN}")
+    return Skill(name, _description(name, files[MAIN]), files, _digest(files))
+
+
+def _paths(folder: Path, above: str, depth: int) -> Iterator[str]:
+    if folder.is_symlink() or not folder.is_dir():
+        raise SkillRefused("it is no folder of its own")
+    if depth > MAX_DEPTH:
+        raise SkillRefused(f"its folders are deeper than {MAX_DEPTH}")
+    with os.scandir(folder) as found:
+        # One more than is allowed is enough to refuse it
+        entries = [entry for _, entry in zip(range(MAX_FILES + 2), found, strict=False)]
+    for entry in entries:
+        shown = printable_line(f"{above}{entry.name}", 80)
+        if entry.is_symlink():
+            raise SkillRefused(f"{shown} is a link")
+        if entry.is_dir(follow_symlinks=False):
+            yield from _paths(folder / entry.name, f"{above}{entry.name}/", depth + 1)
+        elif Path(entry.name).suffix.lower() not in _TEXTS:
+            raise SkillRefused(f"{shown} is no .md or .txt: scripts and programs are never run")
+        else:
+            yield f"{above}{entry.name}"
+
+
+def _text(root: Path, relative: str) -> str:
+    with open_beneath(root, relative) as file:
+        content = file.read(MAX_FILE_BYTES + 1)
+    shown = printable_line(relative, 80)
+    if len(content) > MAX_FILE_BYTES:
+        raise SkillRefused(f"{shown} is larger than {MAX_FILE_BYTES // 1024} KB")
+    try:
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as err:
+        raise SkillRefused(f"{shown} is not UTF-8") from err
+    if text.startswith("#!"):
+        raise SkillRefused(f"{shown} is a script")
+    if why := suspicion(text):
+        raise SkillRefused(f"{shown}: {why}")
+    return text
+
+
+def _description(name: str, text: str) -> str:
+    front = _FRONT.match(text)
+    if front is None:
+        raise SkillRefused(f"{MAIN} does not begin with --- and the lines name: and description:")
+    fields = {one[1]: _plain(one[2]) for one in _FIELD.finditer(front[1])}
+    if fields.get("name") != name:
+        raise SkillRefused(f"{MAIN} has another name than its folder")
+    if not (described := fields.get("description", "")):
+        raise SkillRefused(f"{MAIN} has no description")
+    return printable_line(described, MAX_DESCRIPTION_CHARS)
+
+
+def _plain(value: str) -> str:
+    """One line without the marks of YAML around it."""
+    joined = " ".join(value.split())
+    return joined.removeprefix(">-").removeprefix(">").removeprefix("|").strip().strip("\"'")
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    whole = hashlib.sha256()
+    for path, text in sorted(files.items()):
+        for part in (path.encode(), text.encode()):
+            # With their lengths, so that no text can be moved from one file to the next
+            whole.update(len(part).to_bytes(8, "big") + part)
+    return whole.hexdigest()
