@@ -33,15 +33,16 @@ MAX_ERROR_CHARS = 300
 
 
 class LastError(logging.Handler):
-    """Keeps the newest record of a level that a person should know of."""
+    """Keeps the newest record of a level that a person should know of, without secrets."""
 
-    def __init__(self) -> None:
+    def __init__(self, redact: Callable[[str], str] = str) -> None:
         super().__init__(logging.WARNING)
+        self._redact = redact
         self.text = ""
         self.at_s = 0.0
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.text = printable_line(record.getMessage(), MAX_ERROR_CHARS)
+        self.text = printable_line(self._redact(record.getMessage()), MAX_ERROR_CHARS)
         self.at_s = record.created
 
 
