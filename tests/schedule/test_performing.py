@@ -1,0 +1,72 @@
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from agent.channels.base import Channel
+from agent.clock import SystemClock
+from agent.dispatch.delivery import MAX_TRIES, Delivery
+from agent.messages import Effect, Provenance
+from agent.providers.base import Provider
+from agent.schedule.performing import Performer
+from agent.schedule.schedule import JobFailed
+from tests.fakes.channel import FakeChannel, RefusingChannel
+from tests.fakes.clock import SteppedClock
+from tests.fakes.dispatching import Running, running
+from tests.fakes.job_run import job
+from tests.fakes.provider import EchoProvider, ScriptedProvider, calls
+from tests.fakes.tools import CountingTool
+
+
+def performer(at_work: Running, channel: Channel) -> Performer:
+    delivery = Delivery(at_work.journal, {channel.name: channel}, SteppedClock())
+    deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
+    return Performer(at_work.journal, delivery, deliver, SystemClock())
+
+
+async def test_a_message_arrives_as_it_was_ordered(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        assert await performer(at_work, channel)(job(every_s=60.0)) == "delivered"
+    assert [(one.recipient, one.text) for one in channel.sent] == [("chat", "Tea!")]
+
+
+async def test_a_delivery_that_fails_is_a_job_that_failed(tmp_path: Path) -> None:
+    channel = RefusingChannel(MAX_TRIES)
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        with pytest.raises(JobFailed, match="fake did not take it"):
+            await performer(at_work, channel)(job(every_s=60.0))
+
+
+async def test_what_cannot_be_reached_is_kept_and_no_turn_begins(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    away = {"channel": "elsewhere", "every_s": 60.0}
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        perform = performer(at_work, channel)
+        assert await perform(job(**away)) == "kept until elsewhere is there"
+        said = await perform(job(message="", prompt="Water", **away))
+    assert said == "not run: elsewhere is not there"
+
+
+@pytest.mark.parametrize("trust", [Provenance.OWNER, Provenance.WEB])
+async def test_a_turn_has_the_trust_of_who_made_the_job_and_can_make_none(
+    tmp_path: Path, trust: Provenance
+) -> None:
+    channel, lamp = FakeChannel(), CountingTool(Effect.READ)
+    provider: Provider = ScriptedProvider(calls(("lamp", '{"value":"on"}')), "Done.")
+    async with running(tmp_path, provider, channel, tools=[lamp]) as at_work:
+        wanted = job(every_s=60.0, message="", prompt="Look", trust=int(trust))
+        assert await performer(at_work, channel)(wanted) == "answered"
+    ((_, context),) = lamp.uses
+    assert (context.provenance, context.channel) == (trust, "")
+    assert context.conversation == "fake_chat_job-tea_owner"
+
+
+async def test_a_person_makes_jobs_for_where_they_write(tmp_path: Path) -> None:
+    channel, lamp = FakeChannel(), CountingTool(Effect.READ)
+    provider = ScriptedProvider(calls(("lamp", '{"value":"on"}')), "Done.")
+    async with running(tmp_path, provider, channel, tools=[lamp]) as at_work:
+        await at_work.say("Look")
+        await channel.wait_for(1)
+    ((_, context),) = lamp.uses
+    assert (context.channel, context.target) == ("fake", "chat")
