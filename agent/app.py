@@ -8,17 +8,14 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
-import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TextIO
 
 from agent import logs
 from agent.answering import Answering, offered, open_answering, secrets, seeing
 from agent.channels.base import Channel, Deliver
-from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import LOCAL, OWNER, Terminal
 from agent.cli.embedder import embedder_of, embedding_key
 from agent.clock import Clock, SystemClock
@@ -38,12 +35,10 @@ from agent.dispatch.turn import TurnRunner
 from agent.dispatch.watcher import Watcher
 from agent.embeddings.base import Embedder
 from agent.embeddings.factory import with_cache
+from agent.hands import Hands
 from agent.health.report import LastError, Reporter, Subjects
 from agent.http import HttpClient
-from agent.link.base import BoardState
 from agent.link.board import SerialBoard
-from agent.memory.backends import Place
-from agent.memory.switching import left_behind
 from agent.providers.base import Provider
 from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
@@ -51,7 +46,6 @@ from agent.security.audit import Audit
 from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
 from agent.settings import Paths, Settings, enable_gpios
-from agent.storage import lock
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
@@ -63,22 +57,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# A board that is plugged in answers its greeting well within this; a chat starts without it
-BOARD_PATIENCE_S = 3.0
-# A board that is not plugged in is not waited for: this is only the time to look
-LOOKING_PATIENCE_S = 0.5
-# How often a starting chat looks whether the board has answered
-BOARD_LOOK_S = 0.05
-# A chat's log is begun anew beyond this; the one before it is kept
-MAX_CHAT_LOG_BYTES = 1_000_000
-
 
 class _Over(Exception):
     """Ends the agent's tasks from inside their group."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Agent:
+class Agent:
     """The parts of an agent that is not at work yet."""
 
     settings: Settings
@@ -96,7 +81,9 @@ class _Agent:
     stop: EmergencyStop
     watchers: tuple[Watcher, ...]
     lights: tuple[StatusLight | None, ...]
+    hands: Hands
     activity: Activity
+    redactor: Redactor
 
     @property
     def provider(self) -> Provider:
@@ -112,49 +99,10 @@ class _Agent:
         self.records.close()
 
 
-async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
-    """A conversation in this terminal, until the person leaves; the exit status."""
-    with lock.hold(paths.state_dir), _chat_log(paths) as log:
-        agent = assemble(settings, paths, os.environ, log)
-        plain = plain or not sys.stdin.isatty()
-        lines = _lines(settings, paths, plain=plain)
-        terminal = Terminal(lines, _write_out, agent.clock, settings.terminal.prompt, plain=plain)
-        try:
-            async with _at_work(agent, [terminal]) as (dispatcher, reporter, tasks):
-                await dispatcher.abandon(terminal.name)
-                await _greet_board(agent)
-                if not plain:
-                    place = Place(settings.memory, paths.state_dir, agent.embedder, agent.clock)
-                    for sentence in filter(None, (reporter.sentences(), left_behind(place))):
-                        _write_out(f"{sentence}\n")
-                    _write_out("/help lists the commands.\n")
-                # What was to be told while nobody was here
-                await dispatcher.resume(tasks)
-                listening = terminal.listen(partial(dispatcher.deliver, tasks=tasks))
-                was_told = await _until_left(listening, partial(_interrupt, terminal, dispatcher))
-                if was_told and not plain:
-                    _write_out("\n")
-        finally:
-            lines.close()
-    return 0
-
-
-async def run(settings: Settings, paths: Paths) -> int:
-    """Serve every configured channel until told to stop; the exit status."""
-    with lock.hold(paths.state_dir):
-        agent = assemble(settings, paths, os.environ, sys.stderr)
-        async with _at_work(agent, []) as (_, reporter, _tasks):
-            _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
-            _log.warning("no channel is configured: `barnacle chat` talks to the agent")
-            await _until_left(asyncio.Event().wait(), lambda: False)
-            _log.info("stopping")
-    return 0
-
-
-def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: TextIO) -> _Agent:
+def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: TextIO) -> Agent:
     redactor = Redactor()
     logs.set_up(settings.log, redactor.redact, log)
-    logging.getLogger().addHandler(last_error := LastError())
+    logging.getLogger().addHandler(last_error := LastError(redactor.redact))
     clock = SystemClock()
     http = HttpClient()
     embedder = _embedder(settings, paths, environ, http, redactor)
@@ -170,7 +118,8 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
         for board, wanted in zip(boards, settings.every_board(), strict=True)
     )
-    return _Agent(
+    hands = Hands(settings, remembering.memory)
+    return Agent(
         settings,
         paths,
         clock,
@@ -184,13 +133,15 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         Registry(
             remembering.tools(),
             # Of two tools with one name the later stays: no board can take the place of another
-            [*_board_tools(boards, lights), _tools(settings, paths, clock, http, watchers)],
+            [*_board_tools(boards, lights), _tools(settings, paths, clock, http, watchers, hands)],
         ),
         last_error,
         EmergencyStop(paths.state_dir),
         watchers,
         lights,
+        hands,
         Activity(),
+        redactor,
     )
 
 
@@ -216,22 +167,30 @@ def _embedder(
 
 
 def _tools(
-    settings: Settings, paths: Paths, clock: Clock, http: HttpClient, watchers: Sequence[Watcher]
+    settings: Settings,
+    paths: Paths,
+    clock: Clock,
+    http: HttpClient,
+    watchers: Sequence[Watcher],
+    hands: Hands,
 ) -> ToolSource:
     paths.workspace.mkdir(parents=True, exist_ok=True)
 
     @cache
     def tools() -> tuple[AnyTool, ...]:
+        from agent.security.sandbox_choice import choose  # noqa: PLC0415 - no start needs it
         from agent.toolset import Surroundings, all_tools  # noqa: PLC0415 - no start needs them
 
-        return all_tools(Surroundings(settings.web, paths, clock, http, watchers))
+        around = hands.reached(Surroundings(settings.web, paths, clock, http, watchers))
+        sandbox = choose(paths.workspace).sandbox
+        return all_tools(replace(around, shell=settings.shell, sandbox=sandbox))
 
     return tools
 
 
 @contextlib.asynccontextmanager
-async def _at_work(
-    agent: _Agent, channels: Sequence[Channel]
+async def at_work(
+    agent: Agent, channels: Sequence[Channel]
 ) -> AsyncIterator[tuple[Dispatcher, Reporter, asyncio.TaskGroup]]:
     """The agent with its tasks running; at the end outputs are safe and everything is closed."""
     by_name = {channel.name: channel for channel in channels}
@@ -239,7 +198,7 @@ async def _at_work(
     oversight = Oversight(agent.stop, agent.boards)
     button = _button(agent)
     enabling = Enabling(open_lines(enable_gpios(agent.settings)), agent.stop, agent.clock)
-    delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity)
+    delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity, agent.redactor)
     dispatcher = Dispatcher(
         agent.journal,
         _conversations(agent, button),
@@ -250,7 +209,10 @@ async def _at_work(
     )
     try:
         async with asyncio.TaskGroup() as tasks:
-            always = (reporter.keep(), button.run(), oversight.watch(agent.clock), enabling.run())
+            always = (
+                *(reporter.keep(), button.run(), oversight.watch(agent.clock), enabling.run()),
+                agent.hands.run(agent.stop, delivery, tasks),
+            )
             for work in (*(board.run() for board in agent.boards), *always):
                 tasks.create_task(work)
             tasks.create_task(agent.remembering.run(agent.journal, agent.provider))
@@ -274,19 +236,19 @@ async def _at_work(
         await agent.aclose()
 
 
-def _reporter(agent: _Agent, channels: Sequence[str]) -> Reporter:
+def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
     told = (agent.provider.name, agent.boards, channels, agent.last_error, agent.stop)
     subjects = Subjects(*told, agent.remembering.sentence, agent.answering.spending)
     return Reporter(agent.paths.status_file, subjects, agent.clock)
 
 
-async def _report(agent: _Agent, reporter: Reporter, conversation: str) -> str:
+async def _report(agent: Agent, reporter: Reporter, conversation: str) -> str:
     spent = await agent.answering.spent_in(conversation)
     return "\n".join([reporter.sentences(), *([f"This conversation: {spent}."] if spent else [])])
 
 
 def _owner(
-    agent: _Agent, channels: Mapping[str, Channel], announce: Tell, deliver: Deliver
+    agent: Agent, channels: Mapping[str, Channel], announce: Tell, deliver: Deliver
 ) -> Owner:
     if Terminal.name not in channels:
         return AbsentOwner(agent.clock, announce)
@@ -300,13 +262,13 @@ async def _announce(delivery: Delivery, tasks: asyncio.TaskGroup, text: str) -> 
         tasks.create_task(delivery.send(message))
 
 
-def _button(agent: _Agent) -> Button | NoButton:
+def _button(agent: Agent) -> Button | NoButton:
     settings = zip(agent.boards, agent.settings.every_board(), strict=True)
     places = [(board, wanted.approve_button) for board, wanted in settings if wanted.approve_button]
     return Button(places, agent.clock) if places else NoButton()
 
 
-def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
+def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     settings = agent.settings.agent
     gate = Gate(
         settings.policy,
@@ -319,77 +281,14 @@ def _conversations(agent: _Agent, button: Button | NoButton) -> Conversations:
     provider = seeing(agent.provider, agent.settings, agent.paths, agent.http)
     most = settings.max_tool_iterations
     keeping = partial(_results, agent)
-    runner = TurnRunner(provider, agent.registry, gate, most, keeping)
+    runner = TurnRunner(provider, agent.registry, gate, most, keeping, agent.redactor)
     offer = offered(agent.settings, os.environ)
     memory, registry = agent.remembering.memory, agent.registry
     parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, agent.activity)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 
-def _results(agent: _Agent) -> "Results":
+def _results(agent: Agent) -> "Results":
     from agent.tools.results import Results  # noqa: PLC0415 - the first use of a tool needs it
 
     return Results(agent.paths.workspace, agent.clock)
-
-
-async def _greet_board(agent: _Agent) -> None:
-    """Give boards that are plugged in the time to answer, so that the first words find them."""
-    begun_s = agent.clock.monotonic_s()
-    while missing := {board.status.state for board in agent.boards} - {BoardState.READY}:
-        is_absent = missing == {BoardState.ABSENT}
-        patience_s = LOOKING_PATIENCE_S if is_absent else BOARD_PATIENCE_S
-        if agent.clock.monotonic_s() - begun_s > patience_s:
-            return
-        await agent.clock.sleep(BOARD_LOOK_S)
-
-
-async def _until_left(
-    work: Coroutine[object, object, object], interrupt: Callable[[], bool]
-) -> bool:
-    """Run `work` until it ends, or until a signal says to leave: then True.
-
-    A SIGINT that `interrupt` has a use for does not say that.
-    """
-    loop = asyncio.get_running_loop()
-    leave = asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, leave.set)
-    loop.add_signal_handler(signal.SIGINT, lambda: None if interrupt() else leave.set())
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(leave.wait())
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            working.result()
-        return leave.is_set()
-    finally:
-        for task in (working, leaving):
-            task.cancel()
-        for name in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(name)
-
-
-def _interrupt(terminal: Terminal, dispatcher: Dispatcher) -> bool:
-    conversation = terminal.busy_conversation
-    return conversation is not None and dispatcher.stop(conversation)
-
-
-def _lines(settings: Settings, paths: Paths, *, plain: bool) -> Lines:
-    if plain:
-        return PipeLines()
-    return TerminalLines(paths.history_file, settings.terminal.history_lines)
-
-
-def _write_out(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-@contextlib.contextmanager
-def _chat_log(paths: Paths) -> Iterator[TextIO]:
-    """Where a chat's records go: its terminal is for the conversation alone."""
-    path = paths.chat_log
-    with contextlib.suppress(FileNotFoundError):
-        if path.stat().st_size > MAX_CHAT_LOG_BYTES:
-            path.replace(path.with_suffix(".log.1"))
-    with path.open("a", encoding="utf-8") as log:
-        yield log

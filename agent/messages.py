@@ -56,6 +56,32 @@ class Role(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that comes or goes with a message.
+
+    Args:
+        path: a file of ours; what a platform calls it is never part of it.
+        name: what its sender calls it, cleaned; only shown.
+    """
+
+    path: str
+    media_type: str
+    name: str = ""
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a person is reached; `message_id` is what is answered to, empty where nothing is."""
+
+    channel: str
+    target: str
+    person: str
+    thread: str | None = None
+    message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Inbound:
     """A message from a person, as a channel understood it.
 
@@ -64,6 +90,11 @@ class Inbound:
         sender: the platform's stable id of the person, never a display name.
         reply_target: where the answer goes (chat, room, group).
         received_at_s: seconds since the epoch.
+        provenance: WEB from every platform: who the sender is to us is not the platform's to say.
+        is_group: others read the answer, and wrote what stands around the message.
+        sender_name: what the sender is called there, cleaned; only shown.
+        quoted: the message that this one answers, cleaned and capped; nobody's order.
+        sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
     """
 
     message_id: str
@@ -74,6 +105,16 @@ class Inbound:
     received_at_s: float
     provenance: Provenance
     thread: str | None = None
+    is_group: bool = False
+    sender_name: str = ""
+    quoted: str = ""
+    sent_at_s: float | None = None
+    attachments: tuple[Attachment, ...] = ()
+
+    @property
+    def address(self) -> Address:
+        """Where its answer goes."""
+        return Address(self.channel, self.reply_target, self.sender, self.thread, self.message_id)
 
     @property
     def conversation(self) -> str:
@@ -84,7 +125,14 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Outbound:
-    """A message to a person; `outbox_id` is what its delivery is recorded by."""
+    """A message to a person, or one part of it where a platform takes no longer ones.
+
+    Args:
+        outbox_id: what its delivery is recorded by.
+        text: Markdown; the channel makes of it what its platform can show.
+        part: 0 for the first; a draft of the answer becomes that one.
+        files: go with the last part.
+    """
 
     outbox_id: int
     channel: str
@@ -92,6 +140,8 @@ class Outbound:
     text: str
     in_reply_to: str
     thread: str | None = None
+    part: int = 0
+    files: tuple[Attachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

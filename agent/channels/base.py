@@ -10,7 +10,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from agent.messages import Inbound, Outbound
+from agent.clock import Clock
+from agent.messages import Address, Inbound, Outbound
 
 Deliver = Callable[[Inbound], Awaitable[None]]
 
@@ -56,10 +57,62 @@ class Question:
     question_id: str = field(default_factory=new_question_id)
 
 
+class Mark(enum.Enum):
+    """What a person sees on a message of theirs without a word being said."""
+
+    # It is here and will be answered
+    SEEN = "seen"
+    # Its answer is there
+    DONE = "done"
+    # No answer will come of it by itself
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a platform can do; the rest of the agent asks this and never the channel's name.
+
+    Args:
+        hint: a sentence for the model: what its answers may hold there.
+        typing_every_s: how often "typing" has to be said again; None where it cannot be.
+        is_local: who writes there was identified by this machine, not by a platform.
+    """
+
+    hint: str = ""
+    typing_every_s: float | None = None
+    shows_drafts: bool = False
+    shows_marks: bool = False
+    takes_files: bool = False
+    asks: bool = False
+    is_local: bool = False
+
+
+class Pulse:
+    """When a channel last heard from its platform: a completed poll, a byte of a stream."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._heard_s = clock.monotonic_s()
+
+    def beat(self) -> None:
+        self._heard_s = self._clock.monotonic_s()
+
+    @property
+    def age_s(self) -> float:
+        return self._clock.monotonic_s() - self._heard_s
+
+
 class Channel(ABC):
-    """A way to a person."""
+    """A way to a person.
+
+    What cannot be done is raised as a `ChannelError`; `listen` and `send` are called again by
+    whoever looks after the channel, no implementation waits out a platform by itself.
+    """
 
     name: str = "channel"
+    abilities: Abilities = Abilities()
+    # None where nothing can go deaf
+    pulse: Pulse | None = None
 
     @abstractmethod
     async def listen(self, deliver: Deliver) -> None:
@@ -69,9 +122,32 @@ class Channel(ABC):
     async def send(self, message: Outbound) -> None:
         """Return when the platform has it; an exception means that it was not sent."""
 
+    def parts(self, text: str) -> tuple[str, ...]:
+        """The text in pieces that the platform takes, nothing lost; each is sent by itself."""
+        return (text,)
+
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         """Show an answer that is still growing; channels that cannot do that ignore it."""
 
-    async def ask(self, inbound: Inbound, question: Question) -> Answer:
+    async def ask(self, address: Address, question: Question) -> Answer:
         """The person's word on one tool call; a channel that cannot ask says so."""
         return Answer.NONE
+
+    async def inquire(self, address: Address, question: str) -> str | None:
+        """The person's own words, where the channel reads none while a turn is at work.
+
+        None where the question is sent as any text, and the answer comes as a message.
+
+        Raises:
+            ChannelError: nobody can be asked.
+        """
+        return None
+
+    async def typing(self, inbound: Inbound) -> None:
+        """Show that an answer is being worked on, for `abilities.typing_every_s`."""
+
+    async def mark(self, inbound: Inbound, mark: Mark) -> None:
+        """Put a sign on the person's message."""
+
+    async def aclose(self) -> None:
+        """Let go of what outlives `listen`."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from agent.channels.base import Answer, Channel, Deliver, Question
 from agent.channels.lines import Lines
 from agent.clock import Clock
-from agent.errors import BarnacleError
-from agent.messages import Inbound, Outbound, Provenance
+from agent.errors import BarnacleError, ChannelRefused
+from agent.messages import Address, Inbound, Outbound, Provenance
 from agent.printable import printable_line, printable_text, spelled_out
 
 # The person at the keyboard of the device
@@ -28,6 +28,7 @@ MAX_ALWAYS_CHARS = 400
 PATIENCE_S = 1.0
 _WAITING = "…"
 _ANSWER_PROMPT = "[y]es / [n]o / [a]lways: "
+_WORDS_PROMPT = "? "
 _YES_NO_PROMPT = "[y]es / [n]o: "
 _ERASE_LINE = "\x1b[K"
 _ANSWERS = {
@@ -76,6 +77,8 @@ class Terminal(Channel):
         # The person is at the prompt, and what gets the line if a question comes meanwhile
         self._at_prompt = False
         self._wanted: asyncio.Future[str | None] | None = None
+        # Takes a command that is written where an answer was asked for
+        self._deliver: Deliver | None = None
 
     @property
     def busy_conversation(self) -> str | None:
@@ -84,6 +87,7 @@ class Terminal(Channel):
 
     async def listen(self, deliver: Deliver) -> None:
         """Until the input ends or the person leaves."""
+        self._deliver = deliver
         while True:
             line = await self._line_for_the_agent()
             if line is None:
@@ -111,7 +115,7 @@ class Terminal(Channel):
             return
         self._show(waiting, text_so_far)
 
-    async def ask(self, inbound: Inbound, question: Question) -> Answer:
+    async def ask(self, address: Address, question: Question) -> Answer:
         if self._plain:
             return Answer.NONE
         shown = json.dumps(json.loads(question.arguments_json or "{}"), ensure_ascii=False)
@@ -129,6 +133,22 @@ class Terminal(Channel):
                 return await self._read_answer(may_stand=bool(always))
             finally:
                 self._is_asking = False
+
+    async def inquire(self, address: Address, question: str) -> str | None:
+        """Raises ChannelRefused: no person is here, or not any more."""
+        if self._plain:
+            raise ChannelRefused("nobody can be asked here")
+        async with self._questions:
+            self._erase_announcement()
+            self._write(f"\n{self._fit(question)}\n")
+            self._is_asking = True
+            try:
+                line = await self._line_for_a_question(_WORDS_PROMPT)
+            finally:
+                self._is_asking = False
+        if line is None:
+            raise ChannelRefused("the person has left")
+        return line.strip()
 
     async def _read_answer(self, *, may_stand: bool) -> Answer:
         prompt = _ANSWER_PROMPT if may_stand else _YES_NO_PROMPT
@@ -160,6 +180,15 @@ class Terminal(Channel):
                 return None
 
     async def _line_for_a_question(self, prompt: str) -> str | None:
+        """The next line that says something and is no command: those overtake."""
+        while True:
+            line = await self._next_line(prompt)
+            if line is None or (line.strip() and not line.startswith("/")):
+                return line
+            if line.strip() and self._deliver is not None:
+                await self._deliver(self._inbound(line.strip()))
+
+    async def _next_line(self, prompt: str) -> str | None:
         if not self._at_prompt:
             return await self._lines.read(prompt)
         # The line that is being waited for belongs to the question
@@ -180,16 +209,7 @@ class Terminal(Channel):
             self._write(text)
 
     async def _converse(self, text: str, deliver: Deliver) -> None:
-        self._count += 1
-        inbound = Inbound(
-            message_id=f"{self._run_id}-{self._count}",
-            channel=self.name,
-            sender=OWNER,
-            reply_target=LOCAL,
-            text=text,
-            received_at_s=self._clock.wall_s(),
-            provenance=Provenance.OWNER,
-        )
+        inbound = self._inbound(text)
         waiting = self._waiting = _Waiting(inbound, asyncio.Event())
         try:
             await deliver(inbound)
@@ -199,6 +219,18 @@ class Terminal(Channel):
             self._write(f"{self._fit(f'I cannot take that message: {err}')}\n")
         finally:
             self._waiting = None
+
+    def _inbound(self, text: str) -> Inbound:
+        self._count += 1
+        return Inbound(
+            message_id=f"{self._run_id}-{self._count}",
+            channel=self.name,
+            sender=OWNER,
+            reply_target=LOCAL,
+            text=text,
+            received_at_s=self._clock.wall_s(),
+            provenance=Provenance.OWNER,
+        )
 
     async def _wait(self, waiting: _Waiting) -> None:
         if not self._plain:

@@ -2,11 +2,11 @@
 
 from argparse import Namespace
 
-from agent import app
+from agent import serving
 from agent.cli import surroundings
 from agent.cli.loop import run_in_loop
 
 
 def run(arguments: Namespace) -> int:
     settings, paths = surroundings.of(arguments)
-    return run_in_loop(app.chat(settings, paths, plain=arguments.plain))
+    return run_in_loop(serving.chat(settings, paths, plain=arguments.plain))

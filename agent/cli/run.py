@@ -2,11 +2,11 @@
 
 from argparse import Namespace
 
-from agent import app
+from agent import serving
 from agent.cli import surroundings
 from agent.cli.loop import run_in_loop
 
 
 def run(arguments: Namespace) -> int:
     settings, paths = surroundings.of(arguments)
-    return run_in_loop(app.run(settings, paths))
+    return run_in_loop(serving.run(settings, paths))

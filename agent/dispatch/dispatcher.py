@@ -7,7 +7,8 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from agent.channels.base import Channel
 from agent.dispatch import inbox
@@ -21,6 +22,9 @@ from agent.dispatch.turn import TurnSeams
 from agent.errors import StorageFull
 from agent.messages import Inbound, Outbound
 from agent.storage.worker import DatabaseWorker
+
+if TYPE_CHECKING:
+    from agent.dispatch.inquiries import Inquiries
 
 _log = logging.getLogger(__name__)
 
@@ -72,11 +76,18 @@ class Dispatcher:
             await self._oversight.engage(inbound)
         inbound = self._delivery.received(inbound)
         begins = command is None and self._is_free_for(inbound.conversation)
-        accepted = await self._journal.transact(lambda db: inbox.accept(db, inbound, begins=begins))
+        # Claimed before anything waits: two quick messages are not both the answer
+        with self._inquiries.claimed(inbound.conversation if command is None else "") as asker:
+            accepted = await self._journal.transact(
+                lambda db: inbox.accept(db, inbound, begins=begins)
+            )
+            is_answer = accepted is not None and asker.hear(accepted.inbound)
         if accepted is None:
             _log.info("%s %s came again; dropped", inbound.channel, inbound.message_id)
-            return
-        if command is None:
+        elif is_answer:
+            answered = accepted.inbox_id
+            await self._journal.transact(lambda db: inbox.close(db, answered, InboxState.ANSWERED))
+        elif command is None:
             self._queue(accepted, tasks)
         else:
             tasks.create_task(self._obey(accepted, command))
@@ -113,6 +124,12 @@ class Dispatcher:
     def _break_off(self) -> None:
         for conversation in list(self._at_work):
             self.stop(conversation)
+
+    @cached_property
+    def _inquiries(self) -> "Inquiries":
+        from agent.dispatch.inquiries import Inquiries  # noqa: PLC0415 - messages need it, no start
+
+        return Inquiries(self._delivery)
 
     def _is_free_for(self, conversation: str) -> bool:
         return conversation not in self._waiting and not self._turns.locked()
@@ -175,9 +192,14 @@ class Dispatcher:
         channel = self._channels[accepted.inbound.channel]
         inbox_id = accepted.inbox_id
         return TurnSeams(
-            ask=partial(channel.ask, accepted.inbound),
+            ask=partial(channel.ask, accepted.inbound.address),
             on_text=partial(channel.draft, accepted.inbound),
             before_effect=lambda: self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id)),
+            inquire=partial(
+                self._inquiries.put,
+                accepted.inbound,
+                partial(channel.inquire, accepted.inbound.address),
+            ),
         )
 
     async def _obey(self, accepted: Accepted, command: Command | str) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from agent.channels.base import Answer, Question
 from agent.channels.terminal import Terminal
+from agent.errors import ChannelRefused
 from agent.messages import Inbound, Outbound
 from tests.fakes.channel import message
 from tests.fakes.clock import SteppedClock
@@ -131,7 +132,7 @@ async def test_while_a_question_is_on_the_screen_nothing_is_announced(
 
     async def deliver(inbound: Inbound) -> None:
         async def ask_and_answer() -> None:
-            await chat.terminal.ask(inbound, Question("pump", "{}", "it may hurt"))
+            await chat.terminal.ask(inbound.address, Question("pump", "{}", "it may hurt"))
             await chat.terminal.send(answer_to(inbound, "done"))
 
         tasks.create_task(ask_and_answer())
@@ -148,7 +149,7 @@ async def test_while_a_question_is_on_the_screen_nothing_is_announced(
 async def test_a_question_takes_the_persons_word(typed: str, answer: Answer) -> None:
     chat = Chat("what?", typed, plain=False)
     question = Question("pump", '{"on": true}', "it may hurt", always="pump, for 30 days\x1b")
-    assert await chat.terminal.ask(message("x"), question) is answer
+    assert await chat.terminal.ask(message("x").address, question) is answer
     assert '{"on": true}' in "".join(chat.shown)
     assert "Always would be: pump, for 30 days.\n" in "".join(chat.shown)
     assert "it may hurt" in "".join(chat.shown)
@@ -158,7 +159,7 @@ async def test_a_question_takes_the_persons_word(typed: str, answer: Answer) -> 
 async def test_where_nothing_may_stand_always_is_no_answer() -> None:
     chat = Chat("what?", "always", "n", plain=False)
     question = Question("pump", "{}", "it may hurt")
-    assert await chat.terminal.ask(message("x"), question) is Answer.NO
+    assert await chat.terminal.ask(message("x").address, question) is Answer.NO
     assert chat.lines.prompts == ["[y]es / [n]o: "] * 3
     assert "Always" not in "".join(chat.shown)
 
@@ -166,27 +167,58 @@ async def test_where_nothing_may_stand_always_is_no_answer() -> None:
 async def test_a_tools_own_words_stand_before_its_arguments() -> None:
     chat = Chat("what?", "y", plain=False)
     question = Question("pump", '{"on": true}', "it may hurt", "The pump runs.\x1b[2J")
-    await chat.terminal.ask(message("x"), question)
+    await chat.terminal.ask(message("x").address, question)
     assert "\nThe pump runs.[2J\npump {" in "".join(chat.shown)
 
 
 async def test_what_cannot_be_seen_in_a_question_is_spelled_out() -> None:
     chat = Chat("what?", "n", plain=False)
     hidden = '{"path": "a' + "\u202etxt.\u200d" + r'\u001b"}'
-    await chat.terminal.ask(message("x"), Question("shell", hidden, "it may hurt"))
+    await chat.terminal.ask(message("x").address, Question("shell", hidden, "it may hurt"))
     assert r'shell {"path": "a\u202etxt.\u200d\u001b"}' in "".join(chat.shown)
 
 
 async def test_a_question_without_input_left_has_no_answer() -> None:
     question = Question("pump", "{}", "it may hurt")
-    assert await Chat(plain=False).terminal.ask(message("x"), question) is Answer.NONE
+    assert await Chat(plain=False).terminal.ask(message("x").address, question) is Answer.NONE
 
 
 async def test_a_pipe_is_never_asked() -> None:
     chat = Chat("y")
     question = Question("pump", "{}", "it may hurt")
-    assert await chat.terminal.ask(message("x"), question) is Answer.NONE
+    assert await chat.terminal.ask(message("x").address, question) is Answer.NONE
     assert chat.lines.prompts == []
+
+
+async def test_asked_in_words_the_next_line_is_the_answer() -> None:
+    chat = Chat("", " at seven ", plain=False)
+    assert await chat.terminal.inquire(message("x").address, "When?\x1b[2J") == "at seven"
+    assert chat.shown == ["\nWhen?[2J\n"]
+    assert chat.lines.prompts == ["? ", "? "]
+
+
+async def test_who_has_left_or_is_a_pipe_is_not_asked_in_words() -> None:
+    with pytest.raises(ChannelRefused, match="has left"):
+        await Chat(plain=False).terminal.inquire(message("x").address, "When?")
+    chat = Chat("at seven")
+    with pytest.raises(ChannelRefused, match="nobody can be asked"):
+        await chat.terminal.inquire(message("x").address, "When?")
+    assert chat.lines.prompts == []
+
+
+async def test_a_command_overtakes_also_while_an_answer_is_read() -> None:
+    chat = Chat("go", "/estop", "at seven", plain=False)
+    heard: list[str | None] = []
+
+    async def deliver(inbound: Inbound) -> None:
+        chat.received.append(inbound)
+        if inbound.text == "go":
+            heard.append(await chat.terminal.inquire(inbound.address, "When?"))
+        await chat.terminal.send(answer_to(inbound, "done"))
+
+    await chat.terminal.listen(deliver)
+    assert [inbound.text for inbound in chat.received] == ["go", "/estop"]
+    assert heard == ["at seven"]
 
 
 async def test_an_answer_to_an_earlier_message_is_shown_as_it_comes() -> None:
@@ -233,7 +265,7 @@ class TestBetweenPrompts:
         listening = asyncio.create_task(self.terminal.listen(self.deliver))
         await asyncio.sleep(0)
         asking = asyncio.create_task(
-            self.terminal.ask(message("x"), Question("pump", "{}", "r"))
+            self.terminal.ask(message("x").address, Question("pump", "{}", "r"))
         )
         await asyncio.sleep(0)
         self.lines.typed.put_nowait("perhaps")
@@ -248,7 +280,7 @@ class TestBetweenPrompts:
         listening = asyncio.create_task(self.terminal.listen(self.deliver))
         await asyncio.sleep(0)
         asking = asyncio.create_task(
-            self.terminal.ask(message("x"), Question("pump", "{}", "r"))
+            self.terminal.ask(message("x").address, Question("pump", "{}", "r"))
         )
         await asyncio.sleep(0)
         self.lines.typed.put_nowait("/estop")
@@ -262,7 +294,7 @@ class TestBetweenPrompts:
         listening = asyncio.create_task(self.terminal.listen(self.deliver))
         await asyncio.sleep(0)
         asking = asyncio.create_task(
-            self.terminal.ask(message("x"), Question("pump", "{}", "r"))
+            self.terminal.ask(message("x").address, Question("pump", "{}", "r"))
         )
         await asyncio.sleep(0)
         asking.cancel()

@@ -3,7 +3,7 @@
 import asyncio
 
 from agent.channels.base import Answer, Channel, Deliver, Question
-from agent.messages import Inbound, Outbound, Provenance
+from agent.messages import Address, Inbound, Outbound, Provenance
 
 
 def message(
@@ -35,7 +35,7 @@ class FakeChannel(Channel):
     async def draft(self, inbound: Inbound, text_so_far: str) -> None:
         self.drafts.append(text_so_far)
 
-    async def ask(self, inbound: Inbound, question: Question) -> Answer:
+    async def ask(self, address: Address, question: Question) -> Answer:
         self.questions.append(question)
         return self._answer
 

@@ -7,7 +7,19 @@ from tests.structure.sources import ROOT, imports, modules, name_of
 
 # From the top down; a module may import its own layer and those below it
 LAYERS = (
-    frozenset({"answering", "app", "cli", "hands", "remembering", "settings", "toolset"}),
+    frozenset(
+        {
+            "answering",
+            "app",
+            "cli",
+            "hands",
+            "reaching",
+            "remembering",
+            "serving",
+            "settings",
+            "toolset",
+        }
+    ),
     frozenset({"gateway", "dispatch", "health", "schedule"}),
     frozenset({"channels", "providers", "tools", "memory"}),
     frozenset({"link", "peripherals", "embeddings", "security", "storage"}),

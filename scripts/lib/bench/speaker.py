@@ -4,8 +4,6 @@ The agent is the whole one in a folder of its own, with its journal and memory; 
 embedding model, which are slow in their own ways.
 """
 
-# ruff: noqa: SLF001  # who puts the agent to work has nobody else to do it for
-
 import asyncio
 import contextlib
 import subprocess
@@ -68,7 +66,7 @@ async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> li
         agent = app.assemble(_settings(url), Paths(None, Path(made)), {}, sys.stderr)
         channel = FakeChannel()
         async with (
-            app._at_work(agent, [channel]) as (dispatcher, _, tasks),
+            app.at_work(agent, [channel]) as (dispatcher, _, tasks),
             httpx.AsyncClient(headers={"accept-encoding": "identity"}) as bare,
         ):
             posts = Posts(agent.http)
