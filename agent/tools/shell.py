@@ -34,11 +34,8 @@ class ShellArguments(Arguments, frozen=True):
 
     argv: Annotated[
         tuple[Annotated[str, Meta(max_length=MAX_BYTES)], ...],
-        Meta(
-            max_length=MAX_WORDS,
-            description='such as ["grep","-n","pump","a.txt"]; [] for a script',
-        ),
-    ]
+        Meta(max_length=MAX_WORDS, description='such as ["grep","-n","pump","log.txt"]'),
+    ] = ()
     script: Annotated[
         str, Meta(max_length=MAX_BYTES, description="for sh, only where argv cannot do it")
     ] = ""

@@ -14,6 +14,8 @@ from agent.security.sandbox import Job, Outcome
 from agent.security.sandbox_bubblewrap import Bubblewrap, find_program
 
 _START_TIMEOUT_S = 10.0
+# The flag of a socket that takes connections
+_ACCEPTING = "00010000"
 
 
 class EchoingSandbox:
@@ -58,9 +60,16 @@ def activated(address: Path, *options: str) -> Iterator[None]:
     listen = ["systemd-socket-activate", "--accept", "--inetd", "-l", str(address), *runner]
     with subprocess.Popen(listen, stderr=subprocess.DEVNULL) as server:
         until_s = time.monotonic() + _START_TIMEOUT_S
-        while not address.exists() and time.monotonic() < until_s:
+        while not _is_listened_to(address) and time.monotonic() < until_s:
             time.sleep(0.01)
         try:
             yield
         finally:
             server.terminate()
+
+
+def _is_listened_to(address: Path) -> bool:
+    """As the kernel says; a connection to try it would start a runner."""
+    sockets = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()
+    found = (line.split() for line in sockets if line.endswith(f" {address}"))
+    return any(fields[3] == _ACCEPTING for fields in found)
