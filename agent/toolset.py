@@ -24,6 +24,7 @@ from agent.tools.ask_user import AskUserTool
 from agent.tools.base import AnyTool
 from agent.tools.camera import CameraCaptureTool, find_camera_program, trouble_with_camera
 from agent.tools.content_search import ContentSearchTool
+from agent.tools.cron import Jobs, cron_tools
 from agent.tools.delegate import DelegateTool
 from agent.tools.file_edit import FileEditTool
 from agent.tools.files import FileListTool, FileReadTool, FileWriteTool
@@ -65,6 +66,7 @@ class Surroundings:
     memory: Memory | None = None
     addressees: Addressees | None = None
     post: Post | None = None
+    jobs: Jobs | None = None
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -97,6 +99,7 @@ def all_tools(around: Surroundings) -> tuple[AnyTool, ...]:
         *default_tools(around),
         *([DelegateTool(around.agents)] if around.agents else []),
         *([MemoryExportTool(around.memory, workspace, snapshot.whole)] if around.memory else []),
+        *(cron_tools(around.jobs) if around.jobs else []),
         *_message_tools(around),
         *_picture_tools(around),
         *_skill_tools(around),

@@ -1,6 +1,7 @@
 import dataclasses
 import importlib.util
 import json
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -13,6 +14,8 @@ from agent.peripherals.gpio import PiPins
 from agent.peripherals.i2c import I2cBuses
 from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.providers.offline.toolbox import toolbox
+from agent.schedule.book import JobBook
+from agent.schedule.store import JobStore
 from agent.security.paths import HERE
 from agent.settings import Paths
 from agent.tools.base import AnyTool
@@ -27,6 +30,8 @@ from tests.fakes.clock import SteppedClock
 from tests.fakes.many_tools import many_tools
 from tests.fakes.memory import PreparedMemory
 from tests.fakes.sandbox import EchoingSandbox
+from tests.fakes.picture_programs import install
+from tests.fakes.skill_folders import put
 from tests.fakes.workspace import used
 
 EFFECTS = {
@@ -203,4 +208,39 @@ def test_programs_are_tools_only_where_something_keeps_them_apart(tmp_path: Path
     found = {tool.name: tool for tool in all_tools(sandboxed)}
     assert found.keys() - without == {"shell", "git"} if find_git() else {"shell"}
     specs = [tool.spec() for name, tool in found.items() if name not in without]
+    assert not toolbox(specs).speakable
+
+
+def test_jobs_are_ordered_where_something_runs_them(tmp_path: Path) -> None:
+    paths = Paths(None, tmp_path)
+    book = JobBook(JobStore(tmp_path / "jobs.json"), SteppedClock())
+    around = Surroundings(WebSettings(), paths, SteppedClock(), HttpClient(), (), jobs=book)
+    names = {tool.name for tool in all_tools(around)}
+    assert {name for name in names if name.startswith("cron_")} == {
+        *("cron_add", "cron_list", "cron_pause", "cron_remove", "cron_run")
+    }
+
+
+def test_a_camera_a_screen_and_skills_are_tools_only_where_they_are_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    around = Surroundings(
+        *(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ()),
+        devices=tmp_path / "dev",
+        environ={},
+    )
+    without = {tool.name for tool in all_tools(around)}
+    search = install(tmp_path / "bin", "rpicam-still", "working")
+    install(tmp_path / "bin", "grim", "working")
+    found = {"find_camera_program", "find_display", "trouble_with_camera"}
+    for name in found:
+        looked = partial(getattr(agent.toolset, name), search=search)
+        monkeypatch.setattr(agent.toolset, name, looked)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "v4l-subdev0").touch()
+    put(tmp_path / "workspace" / "skills")
+    with_all = dataclasses.replace(around, environ={"WAYLAND_DISPLAY": "wayland-0"})
+    tools = {tool.name: tool for tool in all_tools(with_all)}
+    assert tools.keys() - without == {"camera_capture", "screenshot", "skills_list", "skill_view"}
+    specs = [tool.spec() for name, tool in tools.items() if name not in without]
     assert not toolbox(specs).speakable
