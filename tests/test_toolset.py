@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from agent import toolset
 from agent.dispatch.posting import Posting
 from agent.http import HttpClient
 from agent.messages import Effect
@@ -29,8 +30,8 @@ from agent.toolset import Surroundings, all_tools, default_tools
 from tests.fakes.clock import SteppedClock
 from tests.fakes.many_tools import many_tools
 from tests.fakes.memory import PreparedMemory
-from tests.fakes.sandbox import EchoingSandbox
 from tests.fakes.picture_programs import install
+from tests.fakes.sandbox import EchoingSandbox
 from tests.fakes.skill_folders import put
 from tests.fakes.workspace import used
 
@@ -234,8 +235,8 @@ def test_a_camera_a_screen_and_skills_are_tools_only_where_they_are_there(
     install(tmp_path / "bin", "grim", "working")
     found = {"find_camera_program", "find_display", "trouble_with_camera"}
     for name in found:
-        looked = partial(getattr(agent.toolset, name), search=search)
-        monkeypatch.setattr(agent.toolset, name, looked)
+        looked = partial(getattr(toolset, name), search=search)
+        monkeypatch.setattr(toolset, name, looked)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev" / "v4l-subdev0").touch()
     put(tmp_path / "workspace" / "skills")
