@@ -47,6 +47,16 @@ def test_folders_of_the_system_are_links_or_folders_as_they_are_here(
     assert names[2] not in command
 
 
+def test_results_that_are_kept_are_hidden_where_there_are_any(tmp_path: Path) -> None:
+    job = sandbox_bubblewrap.Job(("true",), folder=".")
+    hidden = str(tmp_path / ".results")
+    assert hidden not in Bubblewrap(tmp_path, "bwrap").command(job)
+    Path(hidden).mkdir()
+    command = Bubblewrap(tmp_path, "bwrap").command(job)
+    assert command[command.index(hidden) - 1] == "--tmpfs"
+    assert command.index(hidden) > command.index(str(tmp_path))
+
+
 async def test_what_it_cannot_end_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Something that holds the output open outlives the group that was killed."""
     escaping = script_in(tmp_path, "setsid sleep 3 & exit 0")
