@@ -38,7 +38,7 @@ class Job:
         writes: it may change the workspace; otherwise it can only read there.
         needs: further files and folders of this machine that it can read.
         given: what it reads, in memory or as an open file; nothing by default.
-        cpu_s: of the processor's time, where it is less than that of the clock.
+        cpu_s: of the processor's time; what only waits takes none.
     """
 
     argv: Sequence[str]
@@ -92,7 +92,7 @@ def limited(job: Job) -> list[str]:
         # What a process makes its own is memory; mapped files are not
         f"--data={job.memory_bytes}",
         f"--as={_MAPPED_TIMES * job.memory_bytes}",
-        f"--cpu={max(math.ceil(min(job.cpu_s, job.timeout_s)), 1)}",
+        f"--cpu={max(math.ceil(job.cpu_s), 1)}",
         f"--nproc={MAX_PROCESSES}",
         f"--nofile={MAX_FILES}",
         f"--fsize={written}",
