@@ -4,10 +4,12 @@ Outputs are at their safe values from the start, under the emergency stop and at
 outside this process watches them: where it is killed or the Pi hangs, they stay as they are.
 """
 
+import contextlib
 import importlib.util
 import logging
+import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -129,7 +131,8 @@ class PiPins:
             self.make_safe()
             self._is_closed = True
             while self._lines:
-                self._lines.popitem()[1].close()
+                with contextlib.suppress(PinRefused):
+                    self._lines.popitem()[1].close()
 
     def _pin(self, name: str) -> PiPinSettings:
         if name not in self.pins:
@@ -189,17 +192,12 @@ def gpio_line(pin: PiPinSettings) -> Line:
     """
     if importlib.util.find_spec("gpiozero") is None:
         raise PinRefused(f"pins need gpiozero, which is not here: {HOW_TO_INSTALL}")
-    import gpiozero  # noqa: PLC0415 - only where a pin is used
-
-    try:
-        return GpioLine(_device(pin), is_high_on=pin.active == "high")
-    except (gpiozero.GPIOZeroError, OSError, RuntimeError) as err:
-        reason = str(err) or type(err).__name__
-        raise PinRefused(f"GPIO {pin.gpio} cannot be used: {reason}") from err
+    with _told(pin):
+        return GpioLine(_device(pin), pin)
 
 
 def _device(pin: PiPinSettings) -> "GPIODevice":
-    import gpiozero  # noqa: PLC0415 - as above
+    import gpiozero  # noqa: PLC0415 - only where a pin is used
 
     if pin.kind == "output":
         starts_high = (pin.safe == "on") == (pin.active == "high")
@@ -209,18 +207,37 @@ def _device(pin: PiPinSettings) -> "GPIODevice":
     return gpiozero.DigitalInputDevice(pin.gpio, pull_up=None, active_state=True)
 
 
-class GpioLine:
-    """A line behind gpiozero, by its level and by which one is on."""
+@contextlib.contextmanager
+def _told(pin: PiPinSettings) -> Iterator[None]:
+    """What the library says, as a sentence."""
+    import gpiozero  # noqa: PLC0415 - as above
 
-    def __init__(self, device: "GPIODevice", *, is_high_on: bool) -> None:
+    known: list[type[Exception]] = [gpiozero.GPIOZeroError, OSError, RuntimeError]
+    # Beneath gpiozero, with errors of its own kind
+    if (lgpio := sys.modules.get("lgpio")) is not None:
+        known.append(lgpio.error)
+    try:
+        yield
+    except tuple(known) as err:
+        reason = str(err) or type(err).__name__
+        raise PinRefused(f"GPIO {pin.gpio} cannot be used: {reason}") from err
+
+
+class GpioLine:
+    """A line behind gpiozero, by its level and by which one is on; refuses as a `PinRefused`."""
+
+    def __init__(self, device: "GPIODevice", pin: PiPinSettings) -> None:
         self._device = device
-        self._is_high_on = is_high_on
+        self._pin = pin
 
     def read(self) -> bool:
-        return bool(self._device.pin.state) == self._is_high_on
+        with _told(self._pin):
+            return bool(self._device.pin.state) == (self._pin.active == "high")
 
     def switch(self, *, on: bool) -> None:
-        self._device.value = on == self._is_high_on
+        with _told(self._pin):
+            self._device.value = on == (self._pin.active == "high")
 
     def close(self) -> None:
-        self._device.close()
+        with _told(self._pin):
+            self._device.close()

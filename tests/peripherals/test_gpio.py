@@ -1,7 +1,9 @@
 import importlib.util
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -195,6 +197,38 @@ def test_a_pin_that_somebody_has_is_a_sentence() -> None:
     with pytest.raises(PinRefused, match="GPIO 17 cannot be used"):
         gpio.gpio_line(FAN)
     held.close()
+
+
+class TornDevice:
+    """Whose chip is gone."""
+
+    @property
+    def pin(self) -> Any:
+        raise LgpioError("bad handle")
+
+    value = property(lambda self: self.pin, lambda self, _value: self.pin)
+
+    def close(self) -> None:
+        raise LgpioError("bad handle")
+
+
+class LgpioError(Exception):
+    """As lgpio has one of its own."""
+
+
+@needs_library
+def test_what_lies_beneath_the_library_refuses_in_a_sentence_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "lgpio", SimpleNamespace(error=LgpioError))
+    line = gpio.GpioLine(TornDevice(), FAN)
+    for act in (line.read, line.close, lambda: line.switch(on=True)):
+        with pytest.raises(PinRefused, match="GPIO 17 cannot be used: bad handle"):
+            act()
+    pins = PiPins({"fan": FAN}, lambda _pin: line)
+    pins.settle()
+    pins.make_safe()
+    pins.close()
 
 
 def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
