@@ -94,6 +94,7 @@ class Inbound:
         is_group: others read the answer, and wrote what stands around the message.
         sender_name: what the sender is called there, cleaned; only shown.
         quoted: the message that this one answers, cleaned and capped; nobody's order.
+        strand: begins a conversation of its own in the same place, such as a job's.
         sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
     """
 
@@ -108,6 +109,7 @@ class Inbound:
     is_group: bool = False
     sender_name: str = ""
     quoted: str = ""
+    strand: str | None = None
     sent_at_s: float | None = None
     attachments: tuple[Attachment, ...] = ()
 
@@ -119,7 +121,7 @@ class Inbound:
     @property
     def conversation(self) -> str:
         """The key of the conversation that this message belongs to."""
-        parts = [self.channel, self.reply_target, self.thread, self.sender]
+        parts = [self.channel, self.reply_target, self.thread, self.strand, self.sender]
         return "_".join(part for part in parts if part is not None)
 
 
