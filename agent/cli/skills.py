@@ -11,7 +11,7 @@ from agent.tools.skill_folder import Skill
 from agent.tools.skills import Skills, skills_of
 
 # Enough of a hash that no other text of anybody has it too
-_LEAST_DIGITS = 12
+_LEAST_DIGITS = 24
 
 
 def run(arguments: Namespace) -> int:
