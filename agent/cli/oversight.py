@@ -92,7 +92,8 @@ def _add_skills(commands: Commands) -> None:
         "skills",
         "See the skills, and say which of them you have read and trust",
         examples="  barnacle skills list\n  barnacle skills show watering\n"
-        "  barnacle skills approve watering 3fa9c1d2e4b75a60c7d8e9f0\n  barnacle skills revoke watering\n",
+        "  barnacle skills approve watering 3fa9c1d2e4b75a60c7d8e9f0\n"
+        "  barnacle skills revoke watering\n",
     )
     actions = skills.add_subparsers(dest="action", metavar="action", required=True)
     add(actions, "list", "List them: approved, changed since, or refused and why", json=True)
