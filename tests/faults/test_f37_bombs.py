@@ -76,10 +76,16 @@ def sandbox(request: pytest.FixtureRequest, workspace: Path) -> Sandbox | None:
     return bubblewrap(workspace)
 
 
+@pytest.fixture
+def best(workspace: Path) -> Sandbox | None:
+    """What this machine has: each way to keep apart has met bombs enough."""
+    return None if no_bubblewrap() else bubblewrap(workspace)
+
+
 @pytest.mark.parametrize(
     "make",
     [
-        partial(pdfs.bomb, 500_000_000),
+        partial(pdfs.bomb, 300_000_000),
         bombs.looping_pdf,
         lambda: b"%PDF-1.4\n" + b"[" * 2_000_000,
         lambda: b"%PDF-1.7\n" + b"1 0 obj <</Length 9999999999>> stream\n" * 20_000,
@@ -118,19 +124,19 @@ async def test_a_pdf(sandbox: Sandbox | None, workspace: Path, make: Callable[[]
         "laughs",
     ],
 )
-async def test_a_page(sandbox: Sandbox | None, body: bytes) -> None:
+async def test_a_page(best: Sandbox | None, body: bytes) -> None:
     web = PreparedWeb({"https://example.org/": page(body, "text/html")}).web
     # What is loaded with the first page is not what it grows by
     warm = PreparedWeb({"https://example.org/": page(b"<p>hello", "text/html")}).web
-    await used(WebFetchTool(warm, sandbox), url="https://example.org/")
+    await used(WebFetchTool(warm, best), url="https://example.org/")
     async with staying_small():
-        result = await used(WebFetchTool(web, sandbox), url="https://example.org/")
+        result = await used(WebFetchTool(web, best), url="https://example.org/")
     assert len(result.text) < 100_000
 
 
 async def test_an_answer_that_is_packed_is_not_unpacked() -> None:
     """It was asked for as it is; whoever packs it all the same is read as it comes."""
-    packed = {"gzip": bombs.gzip_bomb(300), "deflate": bombs.deflate_bomb(300)}
+    packed = {"gzip": bombs.gzip_bomb(100), "deflate": bombs.deflate_bomb(100)}
     for encoding, body in packed.items():
 
         async def serve(
@@ -165,7 +171,7 @@ async def test_an_answer_that_is_packed_is_not_unpacked() -> None:
     [
         partial(bombs.zip_bomb, 10),
         bombs.tar_bomb,
-        partial(bombs.gzip_bomb, 300),
+        partial(bombs.gzip_bomb, 100),
         bombs.png_bomb,
     ],
     ids=["zip", "tar", "gzip", "png"],
@@ -210,7 +216,7 @@ async def test_arguments_that_are_too_long(workspace: Path) -> None:
             FileReadTool(workspace).parse(wide)
 
 
-async def test_files_without_number(workspace: Path, sandbox: Sandbox | None) -> None:
+async def test_files_without_number(workspace: Path, best: Sandbox | None) -> None:
     many = workspace / "many"
     many.mkdir()
     for number in range(MANY_FILES):
@@ -218,13 +224,13 @@ async def test_files_without_number(workspace: Path, sandbox: Sandbox | None) ->
     tools = (
         (FileListTool(workspace), {"path": "many"}),
         (GlobSearchTool(workspace), {"pattern": "**/*.txt"}),
-        (ContentSearchTool(workspace, sandbox), {"query": "x"}),
+        (ContentSearchTool(workspace, best), {"query": "x"}),
     )
     for tool, arguments in tools:
         async with staying_small():
             await used(tool, **arguments)
-    if sandbox is not None:
-        shell = ShellTool(Workshop(sandbox, workspace, ShellSettings()))
+    if best is not None:
+        shell = ShellTool(Workshop(best, workspace, ShellSettings()))
         async with staying_small():
             text = await refused(shell, argv=["find", ".", "-ls"])
         assert '"ended":"it printed more than it may"' in text
