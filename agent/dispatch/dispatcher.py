@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from agent.channels.base import Channel
+from agent.channels.base import Answer, Channel, Question
 from agent.dispatch import inbox
 from agent.dispatch.commands import HELP_TEXT, Command, command_of
 from agent.dispatch.conversation import Conversations
@@ -20,7 +20,7 @@ from agent.dispatch.journal import InboxState
 from agent.dispatch.oversight import Oversight
 from agent.dispatch.turn import TurnSeams
 from agent.errors import StorageFull
-from agent.messages import Inbound, Outbound
+from agent.messages import Inbound, Outbound, Provenance
 from agent.storage.worker import DatabaseWorker
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ MAX_ATTEMPTS = 2
 PARKED_TEXT = "Something in me broke on this message. I keep it; the log says what happened."
 STOPPED_TEXT = "Stopped."
 NOTHING_TO_STOP_TEXT = "There is nothing to stop."
+
+# Their own words, and what a sensor of theirs said in their name
+_FROM_THE_OWNER = frozenset({Provenance.OWNER, Provenance.SENSOR})
 
 # How the agent is, for somebody in a conversation
 Report = Callable[[str], Awaitable[str]]
@@ -192,7 +195,7 @@ class Dispatcher:
         channel = self._channels[accepted.inbound.channel]
         inbox_id = accepted.inbox_id
         return TurnSeams(
-            ask=partial(channel.ask, accepted.inbound.address),
+            ask=partial(_ask_the_owner, channel, accepted.inbound),
             on_text=partial(channel.draft, accepted.inbound),
             before_effect=lambda: self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id)),
             inquire=partial(
@@ -232,6 +235,13 @@ class Dispatcher:
         if command is Command.MEMORY:
             return await self._conversations.known(inbound)
         return await self._conversations.model(command, inbound)
+
+
+async def _ask_the_owner(channel: Channel, inbound: Inbound, question: Question) -> Answer:
+    """Whoever is not the owner cannot say yes to what they want themselves."""
+    if inbound.provenance not in _FROM_THE_OWNER:
+        return Answer.NONE
+    return await channel.ask(inbound.address, question)
 
 
 def _unrecorded(accepted: Accepted, text: str) -> Outbound:

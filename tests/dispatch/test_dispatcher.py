@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.base import Answer
 from agent.dispatch import inbox, outbox, session
 from agent.dispatch.activity import Activity
 from agent.dispatch.commands import HELP_TEXT
@@ -17,7 +18,7 @@ from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT, PARKED_TEXT, STOPPED
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import NOT_THE_OWNER_TEXT
 from agent.errors import StorageFull
-from agent.messages import ChatMessage, Outbound, Provenance
+from agent.messages import ChatMessage, Effect, Outbound, Provenance
 from tests.fakes.channel import FakeChannel, RefusingChannel, message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import prompt_of, running, spoken
@@ -336,6 +337,28 @@ async def test_only_the_owner_clears_an_emergency_stop(tmp_path: Path) -> None:
         assert agent.oversight.stop.is_set
         await agent.say("/estop clear", "3")
         assert "is cleared" in (await channel.wait_for(3))[-1]
+
+
+@pytest.mark.parametrize(
+    ("trust", "is_asked"),
+    [
+        (Provenance.OWNER, True),
+        (Provenance.SENSOR, True),
+        (Provenance.USER, False),
+        (Provenance.WEB, False),
+    ],
+)
+async def test_nobody_says_yes_to_their_own_wish_but_the_owner(
+    tmp_path: Path, trust: Provenance, *, is_asked: bool
+) -> None:
+    channel = FakeChannel(Answer.YES)
+    tool = CountingTool(Effect.HAZARD)
+    provider = ScriptedProvider(calls((tool.name, '{"value": "on"}')), "done")
+    async with running(tmp_path, provider, channel, tools=[tool]) as agent:
+        asked = dataclasses.replace(message("go"), provenance=trust)
+        await agent.dispatcher.deliver(asked, agent.tasks)
+        await channel.wait_for(1)
+    assert (len(channel.questions), len(tool.uses)) == ((1, 1) if is_asked else (0, 0))
 
 
 async def test_while_stopped_a_tool_that_acts_is_refused_with_the_remedy(tmp_path: Path) -> None:
