@@ -31,8 +31,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordingApp:
     (tmp_path / "b.toml").write_text('[agent]\nname = "Otto"\n')
     monkeypatch.setenv("BARNACLE_CONFIG", str(tmp_path / "b.toml"))
     recording = RecordingApp()
-    monkeypatch.setattr(chat, "app", recording)
-    monkeypatch.setattr(run, "app", recording)
+    monkeypatch.setattr(chat, "serving", recording)
+    monkeypatch.setattr(run, "serving", recording)
     return recording
 
 
