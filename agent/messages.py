@@ -96,6 +96,8 @@ class Inbound:
         quoted: the message that this one answers, cleaned and capped; nobody's order.
         strand: begins a conversation of its own in the same place, such as a job's.
         sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
+        is_forwarded: the sender passes on what somebody else wrote.
+        person: who the sender is to us, on whatever channel; only the door says it.
     """
 
     message_id: str
@@ -112,11 +114,23 @@ class Inbound:
     strand: str | None = None
     sent_at_s: float | None = None
     attachments: tuple[Attachment, ...] = ()
+    is_forwarded: bool = False
+    person: str = ""
+
+    @property
+    def who(self) -> str:
+        """Whose memories and orders these are, the same on every channel."""
+        return self.person or self.sender
 
     @property
     def address(self) -> Address:
         """Where its answer goes."""
-        return Address(self.channel, self.reply_target, self.sender, self.thread, self.message_id)
+        return Address(self.channel, self.reply_target, self.sender, self.thread, self.answers)
+
+    @property
+    def answers(self) -> str:
+        """The platform's message that its answer belongs to; empty where a person wrote none."""
+        return "" if self.strand else self.message_id
 
     @property
     def conversation(self) -> str:
