@@ -18,7 +18,7 @@ class Autonomy(enum.Enum):
     READONLY = "readonly"
     # Acts on the owner's word within harmless limits, asks for the rest
     SUPERVISED = "supervised"
-    # Acts on the owner's word without questions
+    # Acts on the owner's word without questions; only a whole program is asked about
     FULL = "full"
 
 
@@ -161,13 +161,12 @@ def _allowed(call: Call, policy: Policy, rules: tuple[Rule, ...]) -> Decision:
         return Decision(Verdict.ALLOW, "read", "it only looks")
     if allowing := _first(rules, Verdict.ALLOW):
         return _by(allowing, Verdict.ALLOW, "allows this on your word")
-    if policy.autonomy is Autonomy.FULL:
+    if policy.autonomy is Autonomy.FULL and call.effect is not Effect.EXECUTE:
         return Decision(Verdict.ALLOW, "full", 'agent.autonomy is "full"')
     if call.effect in _HARMLESS_ON_OWNERS_WORD:
         return Decision(Verdict.ALLOW, "owners-word", "you asked for it, and it is harmless")
-    return Decision(
-        Verdict.ASK, f"supervised-{call.effect.value}", f"it can {_DANGER[call.effect]}"
-    )
+    rule = "execute" if call.effect is Effect.EXECUTE else f"supervised-{call.effect.value}"
+    return Decision(Verdict.ASK, rule, f"it can {_DANGER[call.effect]}")
 
 
 def _exhausted(
@@ -206,7 +205,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 _DANGER = {
     Effect.HAZARD: "move something that may hurt",
-    Effect.EXECUTE: "start a program",
+    Effect.EXECUTE: "start a program that may do anything",
     Effect.NETWORK: "send something out",
     Effect.SPEND: "cost money",
     Effect.ERASE: "delete many things for good",

@@ -6,6 +6,7 @@ _RULES = {
     "read": "looking is always free; a table [agent.rules.<name>] may ask or deny",
     "readonly": 'set agent.autonomy to "supervised" to let it act on your word',
     "full": 'set agent.autonomy to "supervised" to be asked about what may do harm',
+    "execute": "say yes or always; agent.autonomy changes nothing here",
     "owners-word": 'a table [agent.rules.<name>] with verdict = "ask" or "deny" is stricter',
     "provenance": "only your yes changes it; /new begins a conversation without what was read",
     "estop": "`/estop clear` in the chat or `barnacle estop --clear` lets things move again",
