@@ -16,6 +16,7 @@ from agent.dispatch.commands import Command
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
 from agent.dispatch.prompt import PromptSetting, changing_prompt, provenance_of, stable_prompt
+from agent.dispatch.quiet import says_nothing
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
 from agent.errors import MemoryUnavailable
@@ -31,8 +32,8 @@ _log = logging.getLogger(__name__)
 # Longest message that is read: a longer one is answered with a sentence
 MAX_MESSAGE_CHARS = 64 * 1024
 TOO_LONG_TEXT = f"That message is longer than {MAX_MESSAGE_CHARS} characters; I did not read it."
-# What the thread of a job's own conversation begins with
-JOB_THREAD = "job-"
+# What the strand of a job's own conversation begins with
+JOB_STRAND = "job-"
 # A turn that changed something and was cut is reported, not repeated
 INTERRUPTED_TEXT = (
     "I was interrupted while working on your message, after I had begun to change something. "
@@ -64,11 +65,14 @@ class Conversations:
         self._memory_settings = memory
         self._workspace = workspace
 
-    async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound:
-        """The answer, committed to the outbox together with the history of the turn."""
+    async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
+        """The answer, committed to the outbox together with the history of the turn.
+
+        None where a turn that nobody waits for had nothing to say.
+        """
         inbound = accepted.inbound
         if accepted.acted:
-            return await self.finish(accepted, INTERRUPTED_TEXT)
+            return await self.finish(accepted, INTERRUPTED_TEXT, state=InboxState.FAILED)
         if len(inbound.text) > MAX_MESSAGE_CHARS:
             return await self.finish(accepted, TOO_LONG_TEXT)
         if not accepted.has_begun:
@@ -78,13 +82,16 @@ class Conversations:
                 async with asyncio.timeout(self._agent.turn_timeout_s):
                     outcome = await self._turn(inbound, seams)
         except TimeoutError:
-            return await self.finish(
-                accepted, f"I gave up after {self._agent.turn_timeout_s} s without an answer."
-            )
+            given_up = f"I gave up after {self._agent.turn_timeout_s} s without an answer."
+            return await self.finish(accepted, given_up, state=InboxState.FAILED)
+        if inbound.strand and says_nothing(outcome.text):
+            await self._keep_quiet(accepted)
+            return None
         return await self.finish(
             accepted,
             outcome.text,
             session.History((ChatMessage.user(inbound.text), *outcome.added), outcome.provenance),
+            InboxState.ANSWERED if outcome.is_answer else InboxState.FAILED,
         )
 
     async def finish(
@@ -102,6 +109,13 @@ class Conversations:
             return outbox.add(db, accepted, text)
 
         return await self._parts.journal.transact(commit)
+
+    async def _keep_quiet(self, accepted: Accepted) -> None:
+        """Nothing is sent, and no later turn reads it again."""
+        inbox_id = accepted.inbox_id
+        await self._parts.journal.transact(
+            lambda db: inbox.close(db, inbox_id, InboxState.ANSWERED)
+        )
 
     async def forget(self, conversation: str) -> int:
         """Begin the conversation anew; the number of messages that are gone."""
@@ -140,11 +154,9 @@ class Conversations:
         # The model reads all of this again, so all of it counts
         trust = min(inbound.provenance, earlier.provenance, provenance_of(recalled))
         # What runs by itself orders nothing that runs by itself
-        is_by_itself = (inbound.thread or "").startswith(JOB_THREAD)
-        place = ("", "") if is_by_itself else (inbound.channel, inbound.reply_target)
-        context = ToolContext(
-            inbound.conversation, inbound.sender, trust, channel=place[0], target=place[1]
-        )
+        is_by_itself = (inbound.strand or "").startswith(JOB_STRAND)
+        place = None if is_by_itself else inbound.address
+        context = ToolContext(inbound.conversation, inbound.sender, trust, place=place)
         return await self._parts.runner.run(messages, context, inbound.provenance, seams, model)
 
     def _has_hardware(self) -> bool:

@@ -73,7 +73,9 @@ class Delivery:
             _log.error("answer %d is not marked as sent: %s", message.outbox_id, err)
         return True
 
-    async def announce(self, channel: str, recipient: str, text: str) -> Outbound | None:
+    async def announce(
+        self, channel: str, recipient: str, text: str, thread: str | None = None
+    ) -> Outbound | None:
         """Commit what nobody has asked for, to be sent now or when the channel is there again.
 
         None when it could not be kept: then there was one try to send it.
@@ -81,12 +83,12 @@ class Delivery:
         text = self._redactor.redact(text)
         try:
             return await self._journal.transact(
-                lambda db: outbox.announce(db, channel, recipient, text)
+                lambda db: outbox.announce(db, channel, recipient, text, thread)
             )
         except StorageFull as err:
             _log.error("not kept: %s (%s)", text, err)
             if channel in self._channels:
-                await self.send_unrecorded(Outbound(0, channel, recipient, text, ""))
+                await self.send_unrecorded(Outbound(0, channel, recipient, text, "", thread))
             return None
 
     async def send_unrecorded(self, message: Outbound) -> bool:

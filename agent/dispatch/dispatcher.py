@@ -163,12 +163,13 @@ class Dispatcher:
     async def _attend(self, accepted: Accepted) -> None:
         """Answer a message and deliver the answer, also where it cannot be recorded."""
         try:
-            await self._delivery.send(await self._answer_or_stop(accepted))
+            if (answer := await self._answer_or_stop(accepted)) is not None:
+                await self._delivery.send(answer)
         except StorageFull as err:
             _log.error("message %s: %s", accepted.inbound.message_id, err)
             await self._delivery.send_unrecorded(_unrecorded(accepted, f"I cannot work now: {err}"))
 
-    async def _answer_or_stop(self, accepted: Accepted) -> Outbound:
+    async def _answer_or_stop(self, accepted: Accepted) -> Outbound | None:
         conversation = accepted.inbound.conversation
         try:
             return await self._answer(accepted)
@@ -179,7 +180,7 @@ class Dispatcher:
         finally:
             self._stopped.discard(conversation)
 
-    async def _answer(self, accepted: Accepted) -> Outbound:
+    async def _answer(self, accepted: Accepted) -> Outbound | None:
         current = accepted
         while current.attempts < MAX_ATTEMPTS:
             try:
@@ -196,7 +197,10 @@ class Dispatcher:
         inbox_id = accepted.inbox_id
         return TurnSeams(
             ask=partial(_ask_the_owner, channel, accepted.inbound),
-            on_text=partial(channel.draft, accepted.inbound),
+            # A turn that nobody waits for may end with nothing to say
+            on_text=_unseen
+            if accepted.inbound.strand
+            else partial(channel.draft, accepted.inbound),
             before_effect=lambda: self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id)),
             inquire=partial(
                 self._inquiries.put,
@@ -244,8 +248,10 @@ async def _ask_the_owner(channel: Channel, inbound: Inbound, question: Question)
     return await channel.ask(inbound.address, question)
 
 
+async def _unseen(_text: str) -> None:
+    """Show nothing of an answer before it is whole."""
+
+
 def _unrecorded(accepted: Accepted, text: str) -> Outbound:
     inbound = accepted.inbound
-    return Outbound(
-        0, inbound.channel, inbound.reply_target, text, inbound.message_id, inbound.thread
-    )
+    return Outbound(0, inbound.channel, inbound.reply_target, text, inbound.answers, inbound.thread)

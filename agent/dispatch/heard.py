@@ -1,4 +1,7 @@
-"""What people said and got an answer to, read from the inbox for those who remember it."""
+"""What people said and got an answer to, read from the inbox for those who remember it.
+
+What a job or a watch began was said by nobody.
+"""
 
 import sqlite3
 from functools import partial
@@ -17,11 +20,11 @@ async def heard_since(journal: DatabaseWorker, after_id: int, limit: int) -> lis
 def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[Heard]:
     rows = db.execute(
         "SELECT id, channel, message_id, sender, reply_target, thread, text, provenance,"
-        " received_at_s FROM inbox WHERE id > ? AND state = ?"
+        " received_at_s FROM inbox WHERE id > ? AND state IN (?, ?) AND strand IS NULL"
         # Beyond a message that is still being answered nobody may look: it would be passed over
         " AND NOT EXISTS (SELECT 1 FROM inbox AS open WHERE open.id < inbox.id"
         " AND open.state IN ('accepted', 'running')) ORDER BY id LIMIT ?",
-        (after_id, InboxState.ANSWERED.value, limit),
+        (after_id, InboxState.ANSWERED.value, InboxState.FAILED.value, limit),
     )
     return [_heard(row) for row in rows]
 

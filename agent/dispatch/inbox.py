@@ -12,7 +12,7 @@ from agent.messages import Inbound, Provenance
 
 _COLUMNS = (
     "id, channel, message_id, sender, reply_target, thread, text, provenance, received_at_s,"
-    " attempts, acted"
+    " attempts, acted, strand"
 )
 
 
@@ -43,7 +43,8 @@ def accept(
     """
     cursor = connection.execute(
         "INSERT OR IGNORE INTO inbox (channel, message_id, sender, reply_target, thread, text,"
-        " provenance, received_at_s, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " provenance, received_at_s, state, attempts, strand)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             inbound.channel,
             inbound.message_id,
@@ -55,6 +56,7 @@ def accept(
             inbound.received_at_s,
             (InboxState.RUNNING if begins else InboxState.ACCEPTED).value,
             int(begins),
+            inbound.strand,
         ),
     )
     if cursor.rowcount == 0 or cursor.lastrowid is None:
@@ -104,7 +106,8 @@ def unanswered(connection: sqlite3.Connection) -> list[Accepted]:
 
 
 def _accepted(row: tuple[Any, ...]) -> Accepted:
-    inbox_id, channel, message_id, sender, target, thread, text, trust, at_s, tries, acted = row
+    inbox_id, channel, message_id, sender, target, thread, text, trust, at_s, *rest = row
+    tries, acted, strand = rest
     inbound = Inbound(
         message_id=message_id,
         channel=channel,
@@ -114,5 +117,6 @@ def _accepted(row: tuple[Any, ...]) -> Accepted:
         received_at_s=at_s,
         provenance=Provenance(trust),
         thread=thread,
+        strand=strand,
     )
     return Accepted(inbox_id, inbound, tries, bool(acted))

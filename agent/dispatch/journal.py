@@ -19,6 +19,8 @@ class InboxState(enum.Enum):
     RUNNING = "running"
     # Its answer is in the outbox
     ANSWERED = "answered"
+    # Its turn came to nothing; what is in the outbox says why
+    FAILED = "failed"
     # It broke a turn too often; a person has to look
     PARKED = "parked"
     # Whoever wrote it is gone, such as a closed terminal
@@ -115,6 +117,8 @@ MIGRATIONS = (
     CREATE INDEX effects_by_time ON effects (at_s);
     CREATE TABLE audit_anchor (id INTEGER PRIMARY KEY, link TEXT NOT NULL)
     """,
+    # Which conversation of its own a message begins where another one is
+    "ALTER TABLE inbox ADD COLUMN strand TEXT",
 )
 
 

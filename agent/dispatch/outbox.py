@@ -24,7 +24,7 @@ def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbou
             inbound.channel,
             inbound.reply_target,
             inbound.thread,
-            inbound.message_id,
+            inbound.answers,
             text,
             OutboxState.PENDING.value,
         ),
@@ -34,16 +34,23 @@ def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbou
         channel=inbound.channel,
         recipient=inbound.reply_target,
         text=text,
-        in_reply_to=inbound.message_id,
+        in_reply_to=inbound.answers,
         thread=inbound.thread,
     )
 
 
-def announce(connection: sqlite3.Connection, channel: str, recipient: str, text: str) -> Outbound:
+def announce(
+    connection: sqlite3.Connection,
+    channel: str,
+    recipient: str,
+    text: str,
+    thread: str | None = None,
+) -> Outbound:
     """Something that nobody has asked for; of those that wait too long the oldest are given up."""
     cursor = connection.execute(
-        "INSERT INTO outbox (channel, recipient, in_reply_to, text, state) VALUES (?, ?, '', ?, ?)",
-        (channel, recipient, text, OutboxState.PENDING.value),
+        "INSERT INTO outbox (channel, recipient, thread, in_reply_to, text, state)"
+        " VALUES (?, ?, ?, '', ?, ?)",
+        (channel, recipient, thread, text, OutboxState.PENDING.value),
     )
     connection.execute(
         "UPDATE outbox SET state = ? WHERE id IN (SELECT id FROM outbox WHERE state = 'pending'"
@@ -51,7 +58,7 @@ def announce(connection: sqlite3.Connection, channel: str, recipient: str, text:
         " OFFSET ?)",
         (OutboxState.DEAD.value, channel, recipient, MAX_ANNOUNCEMENTS_KEPT),
     )
-    return Outbound(cursor.lastrowid or 0, channel, recipient, text, "")
+    return Outbound(cursor.lastrowid or 0, channel, recipient, text, "", thread)
 
 
 def mark_sent(connection: sqlite3.Connection, outbox_id: int) -> None:

@@ -58,7 +58,7 @@ class ChannelOwner:
                 received_at_s=self.clock.wall_s(),
                 provenance=Provenance.SENSOR,
                 # A conversation of its own: the owner's plain words stay the owner's
-                thread=f"watch-{subject}",
+                strand=f"watch-{subject}",
             )
         )
 

@@ -65,12 +65,14 @@ class TurnOutcome:
 
     Args:
         source: where the least trusted of what was read came from.
+        is_answer: False where the text only says why the model gave none.
     """
 
     text: str
     added: tuple[ChatMessage, ...]
     provenance: Provenance
     source: str = FROM_CHAT
+    is_answer: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ class TurnRunner:
                 response = await self._ask_model(said, progress, seams)
             except ProviderError as err:
                 _log.warning("%s did not answer: %s", self.provider.name, err)
-                return self._finished(progress, f"I got no answer from the language model: {err}")
+                said_so = f"I got no answer from the language model: {err}"
+                return replace(self._finished(progress, said_so), is_answer=False)
             progress.is_fresh &= response.heeds_only_this_turn
             if not response.tool_calls:
                 if left and progress.guidance.is_only_announced(response):

@@ -33,12 +33,15 @@ class JobBook:
         self._zone = zone
 
     async def add(self, wanted: CronAddArguments, context: ToolContext) -> str:
-        if not context.channel:
+        place = context.place
+        if place is None:
             raise BadArguments("a job has to be made in a conversation, and not by a job")
         job = Job(
             name=wanted.name,
-            channel=context.channel,
-            target=context.target,
+            channel=place.channel,
+            target=place.target,
+            thread=place.thread,
+            sender=place.person,
             person=context.person,
             trust=int(context.provenance),
             cron=wanted.cron,

@@ -39,6 +39,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One job; of `cron`, `at_s` and `every_s` one says when, `prompt` or `message` says what.
 
     Args:
+        person: whose memories and orders it goes by.
+        thread: the topic where it was made, as its platform calls it.
+        sender: what the platform calls whoever made it; empty where that is `person`.
         trust: the least trusted that whoever made it had read; a turn of it is never above that.
         seen_s: every time up to this one was looked at.
         stretches: first and last time of each run of times at which it ran, newest last.
@@ -50,6 +53,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     channel: str
     target: str
     person: str
+    thread: str | None = None
+    sender: str = ""
     trust: int = int(Provenance.WEB)
     cron: str = ""
     at_s: float = 0.0

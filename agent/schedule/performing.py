@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agent.clock import Clock
-from agent.dispatch.conversation import JOB_THREAD
+from agent.dispatch.conversation import JOB_STRAND
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.journal import InboxState, OutboxState
 from agent.messages import Inbound, Outbound, Provenance
@@ -39,7 +39,7 @@ class Performer:
         return await (self._say(job) if job.message else self._begin(job))
 
     async def _say(self, job: Job) -> str:
-        kept = await self.delivery.announce(job.channel, job.target, job.message)
+        kept = await self.delivery.announce(job.channel, job.target, job.message, job.thread)
         if kept is None:
             raise JobFailed("there was no room to keep it")
         if not self.delivery.reaches(kept):
@@ -50,23 +50,29 @@ class Performer:
 
     async def _begin(self, job: Job) -> str:
         if not self.delivery.reaches(Outbound(0, job.channel, job.target, "", "")):
-            return f"not run: {job.channel} is not there"
+            raise JobFailed(f"{job.channel} is not there")
         inbound = Inbound(
             message_id=uuid.uuid4().hex,
             channel=job.channel,
-            sender=job.person,
+            sender=job.sender or job.person,
+            person=job.person,
             reply_target=job.target,
             text=job.prompt,
             received_at_s=self.clock.wall_s(),
             provenance=Provenance(job.trust),
-            thread=f"{JOB_THREAD}{job.name}",
+            thread=job.thread,
+            strand=f"{JOB_STRAND}{job.name}",
         )
         await self.deliver(inbound)
         while (came := await self.journal.look(lambda db: _outcome(db, inbound))) is None:
             await self.clock.sleep(_LOOK_S)
         answered, sent = came
+        if answered is InboxState.FAILED:
+            raise JobFailed("its turn came to nothing; the answer says why")
         if answered is not InboxState.ANSWERED:
             raise JobFailed(f"its turn was {answered.value}")
+        if sent is None:
+            return "nothing to say"
         if sent is not OutboxState.SENT:
             raise JobFailed(f"{job.channel} did not take the answer")
         return "answered"

@@ -11,7 +11,7 @@ import msgspec
 
 from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
-from agent.messages import Effect, Provenance, ToolResult, ToolSpec
+from agent.messages import Address, Effect, Provenance, ToolResult, ToolSpec
 from agent.security.binding import NOTHING, Dependence, Pattern
 from agent.tools.schema import parameters_of
 
@@ -41,7 +41,7 @@ class ToolContext:
         source: where the least trusted of it came from.
         nested: the way to another agent within this turn; None where there is none.
         inquire: the way to the person's own words; None where there is none.
-        channel: where the conversation is, with `target`; empty in a job's own.
+        place: where the conversation is; None in a job's own.
     """
 
     conversation: str
@@ -50,8 +50,7 @@ class ToolContext:
     source: str = FROM_CHAT
     nested: "Nested | None" = field(default=None, compare=False, repr=False)
     inquire: "Inquire | None" = field(default=None, compare=False, repr=False)
-    channel: str = ""
-    target: str = ""
+    place: Address | None = None
 
 
 A = TypeVar("A", bound=Arguments)

@@ -42,3 +42,18 @@ async def test_nothing_behind_an_open_message_is_heard_before_it(tmp_path: Path)
     await journal.transact(lambda db: inbox.close(db, 2, InboxState.ANSWERED))
     assert [one.heard_id for one in await heard_since(journal, 1, 9)] == [2, 3]
     await journal.aclose()
+
+
+async def test_what_a_job_began_was_said_by_nobody(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "agent.db")
+    inbound = Inbound("1", "fake", "mei", "chat", "water", 1.0, Provenance.OWNER, strand="job-tea")
+
+    def job(db: object) -> None:
+        accepted = inbox.accept(db, inbound)  # type: ignore[arg-type]  # a connection
+        assert accepted is not None
+        assert inbox.unanswered(db)[0].inbound == inbound  # type: ignore[arg-type]  # the same
+        inbox.close(db, accepted.inbox_id, InboxState.ANSWERED)  # type: ignore[arg-type]  # the same
+
+    await journal.transact(job)
+    assert await heard_since(journal, 0, 9) == []
+    await journal.aclose()

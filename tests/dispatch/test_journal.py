@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent.dispatch import inbox, outbox, session
+from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import MIGRATIONS, InboxState, open_journal
 from agent.dispatch.outbox import MAX_ANNOUNCEMENTS_KEPT
 from agent.messages import ChatMessage, Provenance, ToolCall
@@ -84,12 +85,19 @@ async def test_what_nobody_asked_for_waits_as_well_and_the_oldest_are_given_up(
 
 async def test_an_older_journal_keeps_its_answers(tmp_path: Path) -> None:
     older = DatabaseWorker(tmp_path / "agent.db", MIGRATIONS[:1])
-    accepted = await older.transact(lambda db: inbox.accept(db, message("hi")))
-    assert accepted is not None
+    await older.transact(
+        lambda db: db.execute(
+            "INSERT INTO inbox (channel, message_id, sender, reply_target, text, provenance,"
+            " received_at_s, state) VALUES ('fake', '1', 'owner', 'chat', 'hi', 5, 1800000000.0,"
+            " 'accepted')"
+        )
+    )
+    accepted = Accepted(1, message("hi"))
     answer = await older.transact(lambda db: outbox.add(db, accepted, "hello"))
     await older.aclose()
     newer = open_journal(tmp_path / "agent.db")
     assert await newer.transact(outbox.undelivered) == [answer]
+    assert await newer.transact(inbox.unanswered) == [accepted]
     await newer.transact(lambda db: outbox.announce(db, "terminal", "local", "dry"))
     await newer.aclose()
 

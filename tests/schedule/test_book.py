@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from agent.errors import BadArguments
-from agent.messages import Effect, Provenance
+from agent.messages import Address, Effect, Provenance
 from agent.schedule.book import JobBook
 from agent.schedule.job import State
 from agent.schedule.store import JobStore
@@ -15,7 +15,8 @@ from tests.fakes.jumping_clock import JumpingClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW_S = datetime(2026, 11, 21, 7, 30, tzinfo=BERLIN).timestamp()
-CONTEXT = ToolContext("c", "owner", Provenance.OWNER, channel="fake", target="chat")
+PLACE = Address("fake", "chat", "4711", "topic")
+CONTEXT = ToolContext("c", "owner", Provenance.OWNER, place=PLACE)
 
 
 @pytest.fixture
@@ -67,10 +68,11 @@ async def test_what_makes_no_sense_is_refused_and_not_kept(
 async def test_a_job_trusts_no_more_than_the_turn_that_made_it(
     book: JobBook, store: JobStore
 ) -> None:
-    web = ToolContext("c", "owner", Provenance.WEB, channel="fake", target="chat")
+    web = ToolContext("c", "owner", Provenance.WEB, place=PLACE)
     await book.add(CronAddArguments("tea", every_minutes=60, prompt="Water"), web)
     job = store.find("tea")
-    assert (job.trust, job.channel, job.target, job.person) == (0, "fake", "chat", "owner")
+    assert (job.trust, job.person) == (0, "owner")
+    assert Address(job.channel, job.target, job.sender, job.thread) == PLACE
 
 
 async def test_no_job_is_made_where_nobody_speaks(book: JobBook) -> None:

@@ -6,15 +6,16 @@ import pytest
 from agent.channels.base import Channel
 from agent.clock import SystemClock
 from agent.dispatch.delivery import MAX_TRIES, Delivery
-from agent.messages import Effect, Provenance
+from agent.dispatch.quiet import NOTHING_TO_SAY
+from agent.messages import Address, Effect, Provenance
 from agent.providers.base import Provider
 from agent.schedule.performing import Performer
 from agent.schedule.schedule import JobFailed
 from tests.fakes.channel import FakeChannel, RefusingChannel
 from tests.fakes.clock import SteppedClock
-from tests.fakes.dispatching import Running, running
+from tests.fakes.dispatching import Running, running, spoken
 from tests.fakes.job_run import job
-from tests.fakes.provider import EchoProvider, ScriptedProvider, calls
+from tests.fakes.provider import EchoProvider, ScriptedProvider, UnreachableProvider, calls
 from tests.fakes.tools import CountingTool
 
 
@@ -44,8 +45,30 @@ async def test_what_cannot_be_reached_is_kept_and_no_turn_begins(tmp_path: Path)
     async with running(tmp_path, EchoProvider(), channel) as at_work:
         perform = performer(at_work, channel)
         assert await perform(job(**away)) == "kept until elsewhere is there"
-        said = await perform(job(message="", prompt="Water", **away))
-    assert said == "not run: elsewhere is not there"
+        with pytest.raises(JobFailed, match="elsewhere is not there"):
+            await perform(job(message="", prompt="Water", **away))
+
+
+async def test_a_turn_without_an_answer_is_a_job_that_failed(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, UnreachableProvider(), channel) as at_work:
+        with pytest.raises(JobFailed, match="came to nothing"):
+            await performer(at_work, channel)(job(every_s=60.0, message="", prompt="Look"))
+    assert "no answer from the language model" in channel.sent[0].text
+
+
+async def test_a_turn_with_nothing_to_say_says_nothing(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    provider = ScriptedProvider(f"**{NOTHING_TO_SAY}**", "The soil is dry.")
+    async with running(tmp_path, provider, channel) as at_work:
+        wanted = job(every_s=60.0, message="", prompt="Look", thread="7")
+        assert await performer(at_work, channel)(wanted) == "nothing to say"
+        assert await performer(at_work, channel)(wanted) == "answered"
+    (said,) = channel.sent
+    assert (said.text, said.thread, said.in_reply_to) == ("The soil is dry.", "7", "")
+    # What was not said is not read again either
+    assert [one.text for one in spoken(provider.requests[-1])] == ["Look"]
+    assert channel.drafts == []
 
 
 @pytest.mark.parametrize("trust", [Provenance.OWNER, Provenance.WEB])
@@ -58,7 +81,7 @@ async def test_a_turn_has_the_trust_of_who_made_the_job_and_can_make_none(
         wanted = job(every_s=60.0, message="", prompt="Look", trust=int(trust))
         assert await performer(at_work, channel)(wanted) == "answered"
     ((_, context),) = lamp.uses
-    assert (context.provenance, context.channel) == (trust, "")
+    assert (context.provenance, context.place) == (trust, None)
     assert context.conversation == "fake_chat_job-tea_owner"
 
 
@@ -69,4 +92,4 @@ async def test_a_person_makes_jobs_for_where_they_write(tmp_path: Path) -> None:
         await at_work.say("Look")
         await channel.wait_for(1)
     ((_, context),) = lamp.uses
-    assert (context.channel, context.target) == ("fake", "chat")
+    assert context.place == Address("fake", "chat", "owner", None, "1")
