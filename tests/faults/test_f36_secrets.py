@@ -17,7 +17,13 @@ import pytest
 
 from agent.app import Agent, assemble, at_work
 from agent.channels.base import Answer
+from agent.clock import SystemClock
 from agent.config import Secret, load
+from agent.embeddings.keys import Key
+from agent.embeddings.openai import OpenAIEmbedder
+from agent.embeddings.settings import EmbeddingsSettings
+from agent.errors import EmbedderUnavailable
+from agent.http import HttpClient
 from agent.messages import Effect, Provenance, ToolResult
 from agent.providers.base import ChatResponse
 from agent.settings import Paths, Settings
@@ -96,9 +102,10 @@ def made(tmp_path: Path, log: io.StringIO) -> Agent:
     return agent_of(tmp_path, "offline", log)
 
 
-def agent_of(folder: Path, kind: str, log: io.StringIO) -> Agent:
+def agent_of(folder: Path, kind: str, log: io.StringIO, base_url: str = "") -> Agent:
     config = folder / "barnacle.toml"
-    config.write_text(CONFIG.replace("KIND", kind))
+    where = f'"{kind}"\nbase_url = "{base_url}"' if base_url else f'"{kind}"'
+    config.write_text(CONFIG.replace('"KIND"', where))
     paths = Paths(config, folder / "state")
     paths.state_dir.mkdir()
     return assemble(load(config, Settings), paths, {}, log)
@@ -159,14 +166,54 @@ async def test_a_service_that_quotes_the_key_back(
     assert_clean(tmp_path, channel, log)
 
 
-async def test_a_search_service_that_quotes_the_key_back(log: io.StringIO) -> None:
-    found = chosen(WebSettings(search={"brave": SearchSettings(key=Secret(SEARCH))}))
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("openai", "/v1"),
+        ("openrouter", "/v1"),
+        ("anthropic", ""),
+        ("gemini", "/v1beta"),
+        ("ollama", ""),
+    ],
+)
+async def test_a_service_known_by_its_name_that_quotes_the_key_back(
+    tmp_path: Path, log: io.StringIO, kind: str, path: str
+) -> None:
+    async with serving(echo) as url:
+        made = agent_of(tmp_path, kind, log, f"{url}{path}")
+        async with talking(made, FakeChannel()) as channel:
+            assert "refused the key" in channel.sent[0].text
+    assert_clean(tmp_path, channel, log)
+
+
+async def test_an_embedding_service_that_quotes_the_key_back(log: io.StringIO) -> None:
+    async with serving(echo) as url:
+        http, clock = HttpClient(), SystemClock()
+        wanted = EmbeddingsSettings(provider=f"custom:{url}/v1", model="small")
+        key = Key(Secret(OTHER), "embeddings.api_key")
+        with pytest.raises(EmbedderUnavailable) as refused:
+            await OpenAIEmbedder(wanted, key, http, clock).embed(["a lamp"])
+        await http.aclose()
+    assert "401" in str(refused.value) or "key" in str(refused.value)
+    assert OTHER not in f"{refused.value} {log.getvalue()}"
+
+
+@pytest.mark.parametrize(
+    ("service", "url"),
+    [
+        ("brave", "https://api.search.brave.com/res/v1/web/search"),
+        ("tavily", "https://api.tavily.com/search"),
+    ],
+)
+async def test_a_search_service_that_quotes_the_key_back(
+    log: io.StringIO, service: str, url: str
+) -> None:
+    found = chosen(WebSettings(search={service: SearchSettings(key=Secret(SEARCH))}))
     assert found
-    url = "https://api.search.brave.com/res/v1/web/search"
     for status in (200, 401, 500):
         prepared = PreparedWeb({url: page(f"no such key {SEARCH}".encode(), status=status)})
         result = await used(WebSearchTool(prepared.web, found), query="basil")
-        assert prepared.requests[0].headers["x-subscription-token"] == SEARCH
+        assert SEARCH in " ".join(prepared.requests[0].headers.values())
         assert not result.success
         assert SEARCH not in f"{result} {log.getvalue()}"
         await prepared.http.aclose()
