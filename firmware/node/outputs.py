@@ -68,6 +68,7 @@ class Output:
             try:
                 self._pin.value(self._safe_level)
             except Exception:
+                # Nothing above an interrupt could act on it; `tripped` has the loop drive it again
                 pass
 
     def read(self):
