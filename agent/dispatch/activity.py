@@ -15,8 +15,15 @@ class Activity:
     def __init__(self) -> None:
         self.turns = 0
         self.questions = 0
-        self.deaf: set[str] = set()
+        # What is wrong with listening on a channel, in a sentence
+        self.troubles: dict[str, str] = {}
+        self._takes_nothing: set[str] = set()
         self._listeners: list[Listener] = []
+
+    @property
+    def deaf(self) -> set[str]:
+        """Channels on which messages do not get through, one way or the other."""
+        return {*self.troubles, *self._takes_nothing}
 
     def listen(self, listener: Listener) -> None:
         """Call it after every change, from now on."""
@@ -45,10 +52,20 @@ class Activity:
             self.touch()
 
     def note_channel(self, name: str, *, is_deaf: bool) -> None:
-        """Whether messages get through on a channel."""
-        if is_deaf != (name in self.deaf):
-            self.deaf ^= {name}
+        """Whether answers get through on a channel."""
+        if is_deaf != (name in self._takes_nothing):
+            self._takes_nothing ^= {name}
             self.touch()
+
+    def note_trouble(self, name: str, trouble: str) -> None:
+        """Why nothing is heard on a channel; empty while all is well."""
+        if trouble == self.troubles.get(name, ""):
+            return
+        if trouble:
+            self.troubles[name] = trouble
+        else:
+            del self.troubles[name]
+        self.touch()
 
     def touch(self) -> None:
         """Something has changed that others keep count of."""

@@ -17,3 +17,16 @@ def test_a_channel_is_deaf_until_it_is_not() -> None:
     for is_deaf in (False, True, True, False):
         activity.note_channel("telegram", is_deaf=is_deaf)
     assert told == [{"telegram"}, set()]
+
+
+def test_a_channel_that_hears_nothing_is_deaf_whatever_it_can_send() -> None:
+    activity = Activity()
+    told: list[dict[str, str]] = []
+    activity.listen(lambda: told.append(dict(activity.troubles)))
+    for trouble in ("", "no network", "no network"):
+        activity.note_trouble("telegram", trouble)
+    activity.note_channel("telegram", is_deaf=False)
+    assert activity.deaf == {"telegram"}
+    activity.note_trouble("telegram", "")
+    assert activity.deaf == set()
+    assert told == [{"telegram": "no network"}, {}]
