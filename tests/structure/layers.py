@@ -23,7 +23,9 @@ LAYERS = (
     frozenset({"gateway", "dispatch", "health", "schedule"}),
     frozenset({"channels", "providers", "tools", "memory"}),
     frozenset({"link", "peripherals", "embeddings", "security", "storage"}),
-    frozenset({"clock", "config", "errors", "http", "logs", "messages", "printable", "wording"}),
+    frozenset(
+        {"clock", "config", "errors", "http", "logs", "messages", "printable", "sse", "wording"}
+    ),
 )
 # Modules that must stay portable or pure: everything they may import, theirs and Python's
 _CONFINED = {
