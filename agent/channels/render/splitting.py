@@ -1,0 +1,152 @@
+"""A long answer in parts that a platform takes: nothing is lost, nothing is torn.
+
+Cut between blocks where that is possible, then between lines, sentences and words; never inside
+a sign that a person sees. Code blocks are closed and opened again, links stay whole.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from agent.channels.render.graphemes import last_cut, may_cut
+from agent.channels.render.reading import Block, blocks, read
+from agent.channels.render.spelling import address_of, spelled
+from agent.channels.render.styled import Span, Style, Styled, joined
+from agent.channels.render.writing import written
+
+# Size of a text as a platform counts; that of two texts together is the sum of theirs
+Measure = Callable[[str], int]
+
+# No platform has less room; with less, a mark and its word would not fit
+MIN_LIMIT = 16
+# A part that is cut at a better place is at least this full
+_FULL_ENOUGH = 0.5
+_BETWEEN = "\n\n"
+# What is better not cut; a cut inside is made only where nothing else fits
+_WHOLE = frozenset({Style.LINK, Style.CODE})
+
+
+def split(markdown: str, limit: int, measure: Measure) -> tuple[str, ...]:
+    """Markdown of each part; as plain text, which is the longest form, none exceeds `limit`."""
+    found = blocks(markdown)
+    whole = joined((block.shown for block in found), _BETWEEN)
+    if measure(spelled(whole).text) <= limit:
+        return (markdown,)
+    fit = _Fit(max(limit, MIN_LIMIT), measure)
+    parts: list[str] = []
+    waiting: list[Block] = []
+    for block in found:
+        if waiting and not fit.fits(_shown([*waiting, block])):
+            parts.append(_markdown(waiting))
+            waiting = []
+        if fit.fits(block.shown):
+            waiting.append(block)
+            continue
+        *full, rest = [Block(written(piece), piece) for piece in fit.cut(block.shown)]
+        parts += [piece.source for piece in full]
+        waiting = [rest]
+    return (*parts, *([_markdown(waiting)] if waiting else []))
+
+
+def _shown(found: Sequence[Block]) -> Styled:
+    return joined((block.shown for block in found), _BETWEEN)
+
+
+def _markdown(found: Sequence[Block]) -> str:
+    """As it was written, unless it means something else without what stood around it."""
+    source = _BETWEEN.join(block.source for block in found)
+    shown = _shown(found)
+    return source if spelled(read(source)).text == spelled(shown).text else written(shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What one part can hold."""
+
+    limit: int
+    measure: Measure
+
+    def fits(self, styled: Styled) -> bool:
+        return self.measure(spelled(styled).text) <= self.limit
+
+    def cut(self, styled: Styled) -> Iterator[Styled]:
+        """Pieces that fit, of one that does not."""
+        if any(self._is_long(styled, span) for span in styled.spans):
+            # An address that leaves no room for its words becomes words itself
+            styled = spelled(styled)
+        rest = styled
+        while not self.fits(rest):
+            place = self._place(rest)
+            piece, rest = _parted(rest, place)
+            if piece.text.strip():
+                yield piece
+        if rest.text.strip():
+            yield rest
+
+    def _is_long(self, styled: Styled, span: Span) -> bool:
+        text = styled.text[span.start : span.end] + address_of(span)
+        return span.style is Style.LINK and 2 * self.measure(text) > self.limit
+
+    def _place(self, styled: Styled) -> int:
+        """Where the next piece ends."""
+        place = _best_place(styled, self._most(styled))
+        # Half an address that is shown as itself is longer than the whole
+        while place > 1 and not self.fits(styled.cut(0, place)):
+            place = last_cut(styled.text, place - 1)
+        return place
+
+    def _most(self, styled: Styled) -> int:
+        """The longest beginning that fits; every character counts at least one."""
+        low, high = 1, min(self.limit, len(styled.text) - 1)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.fits(styled.cut(0, middle)):
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+
+def _best_place(styled: Styled, most: int) -> int:
+    text = styled.text
+    whole = [span for span in styled.spans if span.style in _WHOLE]
+    places = [
+        place
+        for place in range(most, int(most * _FULL_ENOUGH), -1)
+        if may_cut(text, place) and not any(span.start < place < span.end for span in whole)
+    ]
+    for is_good in (_ends_paragraph, _ends_line, _ends_sentence, _ends_word):
+        for place in places:
+            if is_good(text, place):
+                return place
+    return places[0] if places else last_cut(text, most)
+
+
+def _ends_paragraph(text: str, place: int) -> bool:
+    return text.endswith("\n\n", 0, place)
+
+
+def _ends_line(text: str, place: int) -> bool:
+    return text[place - 1] == "\n"
+
+
+def _ends_sentence(text: str, place: int) -> bool:
+    before = text[place - 1]
+    return before in "。！？" or (before.isspace() and text[place - 2 : place - 1] in {*".!?…"})
+
+
+def _ends_word(text: str, place: int) -> bool:
+    return text[place - 1].isspace() or text[place].isspace()
+
+
+def _parted(styled: Styled, place: int) -> tuple[Styled, Styled]:
+    """Both sides of a cut, without the space that it takes the place of."""
+    text, start, end = styled.text, place, place
+    if any(span.style is Style.BLOCK and span.start < place < span.end for span in styled.spans):
+        # The spaces that a line of code begins with mean something
+        end -= text[place - 1] == "\n"
+    else:
+        while end and text[end - 1].isspace():
+            end -= 1
+        while start < len(text) and text[start].isspace() and may_cut(text, start + 1):
+            start += 1
+    return styled.cut(0, end), styled.cut(start, len(text))

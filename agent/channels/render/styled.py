@@ -1,0 +1,76 @@
+"""Text with styles: what all platforms' forms of an answer are made from.
+
+Ranges count characters of Python; what a platform counts is measured at its edge.
+"""
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+
+class Style(enum.Enum):
+    """How a stretch of text is shown; the order is that of nesting, outermost first."""
+
+    # Somebody else's words
+    QUOTE = "quote"
+    # `value` is where it leads
+    LINK = "link"
+    BOLD = "bold"
+    ITALIC = "italic"
+    STRIKE = "strike"
+    # In a line
+    CODE = "code"
+    # Lines of their own; `value` is the language
+    BLOCK = "block"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A style from `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+    style: Style
+    value: str = ""
+
+    def moved(self, by: int) -> "Span":
+        return replace(self, start=self.start + by, end=self.end + by)
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A text and its styles; of two spans that overlap one holds the other."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+
+    def cut(self, start: int, end: int) -> "Styled":
+        """The stretch with the styles that reach into it."""
+        spans = (
+            Span(max(span.start, start) - start, min(span.end, end) - start, span.style, span.value)
+            for span in self.spans
+        )
+        return Styled(self.text[start:end], tuple(span for span in spans if span.start < span.end))
+
+    def without(self, *styles: Style) -> "Styled":
+        return Styled(self.text, tuple(span for span in self.spans if span.style not in styles))
+
+
+def joined(pieces: Iterable[Styled], between: str) -> Styled:
+    """One text of several."""
+    text, spans = "", list[Span]()
+    for number, piece in enumerate(pieces):
+        text += between if number else ""
+        spans += [span.moved(len(text)) for span in piece.spans]
+        text += piece.text
+    return Styled(text, tuple(spans))
+
+
+def utf16_units(text: str) -> int:
+    """As Telegram and Signal count."""
+    return len(text) + sum(char > "\uffff" for char in text)
+
+
+def utf8_bytes(text: str) -> int:
+    """As it goes over the wire."""
+    return len(text.encode("utf-8", "replace"))
