@@ -122,6 +122,10 @@ class Channel(ABC):
     async def send(self, message: Outbound) -> None:
         """Return when the platform has it; an exception means that it was not sent."""
 
+    def attends(self, message: Outbound) -> bool:
+        """Whether somebody is there to take it now; until then it waits in the outbox."""
+        return True
+
     def parts(self, text: str) -> tuple[str, ...]:
         """The text in pieces that the platform takes, nothing lost; each is sent by itself."""
         return (text,)

@@ -47,16 +47,37 @@ class Delivery:
         self._clock = clock
         self._activity = activity or Activity()
         self._redactor = redactor or Redactor()
+        # What is being sent: whoever comes meanwhile does not get it twice
+        self._under_way: set[int] = set()
 
     def received(self, inbound: Inbound) -> Inbound:
         """A message as it may be kept: a person may have typed one of the agent's keys."""
         return replace(inbound, text=self._redactor.redact_known(inbound.text))
 
     async def send(self, message: Outbound) -> bool:
-        """Whether the platform has it; False means that it is a dead letter now."""
+        """Whether the platform has it; else it is a dead letter now, or waits for somebody."""
+        if message.outbox_id in self._under_way or not self.attends(message):
+            return False
+        self._under_way.add(message.outbox_id)
+        try:
+            return await self._send(message)
+        finally:
+            self._under_way.discard(message.outbox_id)
+
+    async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
+        """Send what waited for somebody who has come."""
+        for message in await self.left_over():
+            is_theirs = (message.channel, message.recipient) == (channel, recipient)
+            if is_theirs and message.outbox_id not in self._under_way:
+                tasks.create_task(self.send(message))
+
+    async def _send(self, message: Outbound) -> bool:
         channel = self._channels[message.channel]
         wait_s = FIRST_WAIT_S
         while not await self._try(channel, message):
+            if not channel.attends(message):
+                # They have left, which is no fault of the message's
+                return False
             tries = await self._journal.transact(
                 lambda db: outbox.note_failure(db, message.outbox_id)
             )
@@ -102,6 +123,11 @@ class Delivery:
     def reaches(self, message: Outbound) -> bool:
         """Whether its channel is here."""
         return message.channel in self._channels
+
+    def attends(self, message: Outbound) -> bool:
+        """Whether somebody is there to take it now."""
+        channel = self._channels.get(message.channel)
+        return channel is not None and channel.attends(message)
 
     async def left_over(self) -> list[Outbound]:
         """What an earlier run committed and did not send, for channels that are here."""

@@ -103,6 +103,10 @@ class Dispatcher:
             if accepted.inbound.channel in self._channels:
                 self._queue(accepted, tasks)
 
+    async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
+        """Send what has waited for somebody who was not there."""
+        await self._delivery.catch_up(channel, recipient, tasks)
+
     async def abandon(self, channel: str) -> int:
         """Close what is open on a channel whose people are gone; how many messages that were.
 

@@ -33,7 +33,7 @@ class Posting:
         message = await self._delivery.announce(to.channel, to.target, text)
         if message is None:
             raise StorageFull(_NOT_KEPT)
-        if not self._delivery.reaches(message):
+        if not self._delivery.attends(message):
             return False
         self._tasks.create_task(self._delivery.send(message))
         return True

@@ -60,3 +60,41 @@ class RefusingChannel(FakeChannel):
         if self.tries <= self.refusals:
             raise ConnectionError("not now")
         await super().send(message)
+
+
+class DesertedChannel(FakeChannel):
+    """There, with nobody at it until somebody comes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_attended = False
+
+    def attends(self, message: Outbound) -> bool:
+        return self.is_attended
+
+
+class LeavingChannel(DesertedChannel):
+    """Whoever is at it leaves in the middle of the first message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_attended = True
+        self._has_left = False
+
+    async def send(self, message: Outbound) -> None:
+        if not self._has_left:
+            self._has_left, self.is_attended = True, False
+            raise ConnectionError("they have left")
+        await super().send(message)
+
+
+class SlowChannel(FakeChannel):
+    """Takes a message only when it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.goes_on = asyncio.Event()
+
+    async def send(self, message: Outbound) -> None:
+        await self.goes_on.wait()
+        await super().send(message)
