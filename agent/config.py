@@ -10,6 +10,7 @@ import math
 import re
 import stat
 import tomllib
+import types
 import typing
 from collections.abc import Container, Iterator
 from pathlib import Path
@@ -114,12 +115,15 @@ def decode(text: str, kind: type[S], path: Path) -> S:
 
 
 def keys(kind: type[Section], where: Where = ()) -> Iterator[Where]:
-    """The path of every key that a file may set, but for tables that a person names."""
+    """The path of every key that a file may set, but for tables whose names are a person's.
+
+    Nor those of a table that need not be there: without it, what it is for is not there either.
+    """
     for field in msgspec.structs.fields(kind):
         here = (*where, field.encode_name)
         if _is_section(field.type):
             yield from keys(field.type, here)
-        elif typing.get_origin(field.type) is not dict:
+        elif typing.get_origin(field.type) is not dict and not _is_section(_present(field.type)):
             yield here
 
 
@@ -164,6 +168,7 @@ def _spanning_problem(reason: str, known: Container[str], where: Where) -> str:
 
 def _value_problems(value: object, kind: typing.Any, where: Where) -> Iterator[str]:
     name = wording.key_path(where)
+    kind = _present(kind)
     if _is_section(kind):
         if isinstance(value, dict):
             yield from _problems(value, kind, where)
@@ -226,6 +231,13 @@ def _mentions_secret(kind: typing.Any) -> bool:
 
 def _is_section(kind: typing.Any) -> typing.TypeGuard[type[Section]]:
     return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _present(kind: typing.Any) -> typing.Any:
+    """The section, of a table that may be left out: `SomeSection | None`."""
+    parts = [part for part in typing.get_args(kind) if part is not types.NoneType]
+    is_optional = typing.get_origin(kind) is types.UnionType and len(parts) == 1
+    return parts[0] if is_optional and _is_section(parts[0]) else kind
 
 
 def _named_section(kind: typing.Any) -> type[Section] | None:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ _RELEASED_S = 1_780_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """What is sent: `content` is the whole body.
+    """What is sent: `content` is the whole body, or gives it piece by piece, once.
 
     Args:
         address: where to connect to, whatever the URL's host leads to by now; the host is still
@@ -51,7 +51,7 @@ class HttpRequest:
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    content: bytes = b""
+    content: bytes | AsyncIterable[bytes] = b""
     address: str = ""
 
 

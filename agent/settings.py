@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from agent.channels.settings import TerminalSettings
+from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import Section, load
 from agent.dispatch.settings import AgentSettings
 from agent.embeddings.settings import EmbeddingsSettings
@@ -48,6 +48,7 @@ class Settings(Section, frozen=True, kw_only=True):
     web: WebSettings = WebSettings()
     shell: ShellSettings = ShellSettings()
     terminal: TerminalSettings = TerminalSettings()
+    channels: ChannelsSettings = ChannelsSettings()
     log: LogSettings = LogSettings()
 
     def __post_init__(self) -> None:

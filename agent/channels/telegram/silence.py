@@ -1,0 +1,40 @@
+"""Chats that the platform wants to be left alone, and until when."""
+
+from agent.clock import Clock
+from agent.errors import ChannelUnavailable
+
+# Chats that are remembered; the platform repeats itself to whoever forgets
+MAX_CHATS = 1000
+
+
+class Silence:
+    """Kept by whoever talks to chats; what is no answer stays unsaid meanwhile."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until_s: dict[str, float] = {}
+
+    def note(self, chat: str, error: ChannelUnavailable) -> None:
+        if error.retry_after_s is None:
+            return
+        if len(self._until_s) >= MAX_CHATS:
+            self._until_s.clear()
+        self._until_s[chat] = self._clock.monotonic_s() + error.retry_after_s
+
+    def left_s(self, chat: str) -> float:
+        """How long nothing may be sent there; 0 where something may."""
+        left_s = self._until_s.get(chat, 0.0) - self._clock.monotonic_s()
+        if left_s <= 0:
+            self._until_s.pop(chat, None)
+            return 0.0
+        return left_s
+
+    def demand(self, chat: str) -> None:
+        """Raise what the platform would answer, without asking it again.
+
+        Raises:
+            ChannelUnavailable: not yet.
+        """
+        if left_s := self.left_s(chat):
+            text = f"Telegram asks to leave this chat alone for {left_s:.0f} s"
+            raise ChannelUnavailable(text, retry_after_s=left_s)

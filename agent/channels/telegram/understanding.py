@@ -1,0 +1,153 @@
+"""A message of Telegram as the rest of the agent knows messages.
+
+Who sent it is the platform's number, never a name. What was forwarded or is answered to is
+quoted: it is nobody's order. What a group, a channel or a bot says is not a person's at all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.channels.telegram.addressed import Self, is_addressed, is_for_another, without_calling
+from agent.channels.telegram.updates import File, Message
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line, printable_text
+
+NAME = "telegram"
+# The longest text that Telegram delivers is a quarter of it
+MAX_TEXT_CHARS = 16_384
+# Enough to know what is meant; the rest is where it was
+MAX_QUOTED_CHARS = 1000
+MAX_NAME_CHARS = 64
+FORWARDED = "[a forwarded message]"
+
+Groups = Literal["mention", "all", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file of a message, to be fetched.
+
+    Args:
+        what: said where it cannot be had.
+    """
+
+    what: str
+    file: File
+    media_type: str
+    is_speech: bool = False
+
+
+def is_for_us(message: Message, me: Self, groups: Groups) -> bool:
+    """Whether a person says something to the bot."""
+    person = message.from_
+    if person is None or person.is_bot or message.sender_chat is not None:
+        return False
+    if message.is_automatic_forward or message.migrate_to_chat_id is not None:
+        return False
+    if message.chat.is_private:
+        return True
+    if message.chat.kind not in {"group", "supergroup"} or groups == "off":
+        return False
+    if is_for_another(message, me):
+        return False
+    return groups == "all" or is_addressed(message, me)
+
+
+def understood(message: Message, me: Self, now_s: float) -> Inbound:
+    """The message, but for its files; `is_for_us` said yes."""
+    person = message.from_
+    assert person is not None
+    is_forwarded = message.forward_origin is not None
+    words = _words(message, me)
+    return Inbound(
+        message_id=id_of(message),
+        channel=NAME,
+        sender=str(person.id),
+        reply_target=str(message.chat.id),
+        text=FORWARDED if is_forwarded else words,
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        thread=message.thread,
+        is_group=not message.chat.is_private,
+        sender_name=printable_line(
+            f"{person.first_name} {person.last_name}", MAX_NAME_CHARS
+        ).strip(),
+        quoted=words if is_forwarded else _answered(message),
+        sent_at_s=float(message.date) if message.date > 0 else None,
+        is_forwarded=is_forwarded,
+    )
+
+
+def id_of(message: Message) -> str:
+    """Telegram counts the messages of each chat by itself."""
+    return f"{message.chat.id}:{message.message_id}"
+
+
+def number_of(message_id: str) -> int | None:
+    """The platform's number in an id of ours; None where it is none."""
+    number = message_id.rpartition(":")[2]
+    return int(number) if number.isdigit() else None
+
+
+def files_of(message: Message) -> Iterator[Sent]:
+    """What came with the message."""
+    if message.photo:
+        yield Sent("a picture", max(message.photo, key=lambda size: size.file_size), "image/jpeg")
+    # An animation is sent as a document too
+    if message.document is not None and message.animation is None:
+        yield _sent("a file", message.document, "application/octet-stream")
+    kinds = (
+        ("a voice message", message.voice, "audio/ogg"),
+        ("a piece of music", message.audio, "audio/mpeg"),
+        ("a video", message.video or message.video_note, "video/mp4"),
+        ("an animation", message.animation, "video/mp4"),
+    )
+    for what, file, media_type in kinds:
+        if file is not None:
+            yield _sent(what, file, media_type, is_speech=file is message.voice)
+
+
+def _sent(what: str, file: File, media_type: str, *, is_speech: bool = False) -> Sent:
+    told = printable_line(file.mime_type, MAX_NAME_CHARS)
+    return Sent(what, file, told if "/" in told else media_type, is_speech)
+
+
+def _words(message: Message, me: Self) -> str:
+    text = printable_text(message.words, MAX_TEXT_CHARS)
+    if text:
+        return _started(without_calling(text, me))
+    return "\n".join(_unwritten(message))
+
+
+def _started(text: str) -> str:
+    """What Telegram sends for a person who has opened the bot, or followed a link with a code."""
+    first, _, rest = text.partition(" ")
+    if first != "/start":
+        return text
+    return f"/pair {rest.strip()}" if rest.strip() else "/help"
+
+
+def _unwritten(message: Message) -> Iterator[str]:
+    """In words, what a person has sent instead of any; nothing is dropped in silence."""
+    if message.sticker is not None:
+        yield f"[a sticker: {printable_line(message.sticker.emoji, 8) or 'without a meaning'}]"
+    elif message.location is not None:
+        yield f"[a place: {message.location.latitude:.5f}, {message.location.longitude:.5f}]"
+    elif message.contact is not None:
+        told = message.contact
+        name = _name(told.first_name, told.last_name)
+        yield f"[a contact: {name} {printable_line(told.phone_number, MAX_NAME_CHARS)}]"
+    elif not any(True for _ in files_of(message)):
+        yield "[something that cannot be read here]"
+
+
+def _answered(message: Message) -> str:
+    """What the message answers to; of a longer one, the words that were picked."""
+    answered = message.reply_to_message
+    picked = message.quote.text if message.quote is not None else ""
+    return printable_text(picked or (answered.words if answered else ""), MAX_QUOTED_CHARS)
+
+
+def _name(first: str, last: str) -> str:
+    return printable_line(f"{first} {last}", MAX_NAME_CHARS).strip()
