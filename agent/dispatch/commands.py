@@ -1,7 +1,12 @@
-"""Commands that a person types and no model sees: they work when nothing else does."""
+"""Commands that a person types and no model sees: they work when nothing else does.
+
+Each says who may: what is one's own anybody may, what is the device's only those the owner trusts.
+"""
 
 import enum
 import re
+
+from agent.dispatch.rank import Rank
 
 
 class Command(enum.Enum):
@@ -11,6 +16,8 @@ class Command(enum.Enum):
     HELP = "/help"
     # Begin a new conversation; memories stay
     NEW = "/new"
+    # The same
+    CLEAR = "/clear"
     # What is remembered of whoever asks, and where it came from
     MEMORY = "/memory"
     # Which model answers here, and another one after it
@@ -19,6 +26,8 @@ class Command(enum.Enum):
     MODELS = "/models"
     # How the device is
     STATUS = "/status"
+    # How its boards are, and what is wired to them
+    BOARD = "/board"
     # Break off what is being done
     STOP = "/stop"
     # Everything safe and still, until the owner clears it
@@ -32,18 +41,57 @@ class Command(enum.Enum):
 # What takes one word more
 _WITH_ARGUMENT = frozenset({Command.MODEL, Command.MODELS})
 
-HELP_TEXT = """\
-/help           this list
-/new            begin a new conversation; memories stay
-/memory         what I remember of you, and who said it
-/model          which model answers here; /model NAME or /model hint:NAME changes it
-/models         the models that there are
-/status         how the device, the board and the model are
-/stop           break off what I am doing
-/estop          emergency stop: every output safe, nothing is changed until you clear it
-/estop clear    let things move again; only the owner may
-/configure yes  let a board take looser limits than it has; only the owner may
-Anything else is a message to me."""
+# Who may, of all who are let in
+_LEAST = {
+    Command.HELP: Rank.MEMBER,
+    Command.NEW: Rank.MEMBER,
+    Command.CLEAR: Rank.MEMBER,
+    Command.STOP: Rank.MEMBER,
+    Command.MEMORY: Rank.GUEST,
+    Command.ESTOP: Rank.GUEST,
+    Command.MODEL: Rank.USER,
+    Command.MODELS: Rank.USER,
+    Command.STATUS: Rank.USER,
+    Command.BOARD: Rank.USER,
+    Command.CONFIGURE: Rank.OWNER,
+    Command.ESTOP_CLEAR: Rank.OWNER,
+}
+NOT_ALLOWED_TEXT = "That is not yours to do here; /help lists what is."
+
+_TOLD = (
+    (Rank.MEMBER, "/help           this list"),
+    (Rank.MEMBER, "/new            begin a new conversation; memories stay (/clear does the same)"),
+    (Rank.GUEST, "/memory         what I remember of you, and who said it"),
+    (
+        Rank.USER,
+        "/model          which model answers here; /model NAME or /model hint:NAME changes it",
+    ),
+    (Rank.USER, "/models         the models that there are"),
+    (Rank.USER, "/status         how the device, the board and the model are"),
+    (Rank.USER, "/board          how the boards are, and what is wired to them"),
+    (Rank.MEMBER, "/stop           break off what I am doing"),
+    (
+        Rank.GUEST,
+        "/estop          emergency stop: every output safe, nothing changes until it is cleared",
+    ),
+    (Rank.OWNER, "/estop clear    let things move again"),
+    (Rank.OWNER, "/configure yes  let a board take looser limits than it has"),
+    (Rank.OWNER, "/pair new user  let somebody in; /pair says how"),
+    (Rank.MEMBER, "Anything else is a message to me."),
+)
+
+
+def help_text(rank: Rank) -> str:
+    """The commands that somebody of this rank may type."""
+    return "\n".join(line for least, line in _TOLD if rank >= least)
+
+
+HELP_TEXT = help_text(Rank.OWNER)
+
+
+def may(command: Command | str | None, rank: Rank) -> bool:
+    """Whether somebody of this rank may; what is no command is judged by others."""
+    return not isinstance(command, Command) or rank >= _LEAST[command]
 
 
 def command_of(text: str) -> Command | str | None:

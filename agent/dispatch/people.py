@@ -1,0 +1,242 @@
+"""Who was let in: people, the accounts that they write from, and the groups that are listened to.
+
+One file that a person can read. It is looked at again whenever it has changed, so that what another
+process says of somebody holds from the next message on. What cannot be read in it is nobody.
+"""
+
+import contextlib
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from agent.clock import Clock
+from agent.dispatch.rank import ROLES, Rank
+from agent.errors import BadArguments, StorageFull
+from agent.printable import printable_line
+from agent.storage.documents import open_documents
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
+
+# Memories of the person at the device are kept under this name too
+OWNER_ID = "owner"
+MAX_NAME_CHARS = 40
+# A household and its friends; more would be a mistake, and every message looks through them
+MAX_PEOPLE = 200
+_ID_BYTES = 4
+_PEOPLE, _GROUPS = "people", "groups"
+
+T = TypeVar("T")
+
+
+class Account(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a person writes from.
+
+    Args:
+        sender: the platform's stable id; never what somebody is called there.
+        target: their private chat.
+    """
+
+    channel: str
+    sender: str
+    target: str
+    paired_at_s: float = 0.0
+
+
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Somebody who was let in, on all their accounts."""
+
+    person_id: str
+    name: str
+    role: str
+    accounts: tuple[Account, ...] = ()
+
+    @property
+    def rank(self) -> Rank:
+        return ROLES[self.role]
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"role must be one of {', '.join(ROLES)}")
+
+
+class Group(msgspec.Struct, frozen=True, kw_only=True):
+    """A group in which the owner said that it is listened to."""
+
+    channel: str
+    target: str
+
+
+class People:
+    """All who were let in."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._opened: TinyDB | None = None
+        self._seen: tuple[int, int, int] | None = None
+        self._people: tuple[Person, ...] = ()
+        self._groups: frozenset[Group] = frozenset()
+
+    def everyone(self) -> Sequence[Person]:
+        self._look()
+        return self._people
+
+    def find(self, channel: str, sender: str) -> Person | None:
+        """Whose account that is."""
+        for person in self.everyone():
+            if any((one.channel, one.sender) == (channel, sender) for one in person.accounts):
+                return person
+        return None
+
+    def owner(self) -> Person | None:
+        return next((one for one in self.everyone() if one.rank is Rank.OWNER), None)
+
+    def named(self, name: str) -> Person:
+        """By name or id.
+
+        Raises:
+            BadArguments: there is nobody of that name.
+        """
+        wanted = name.strip().casefold()
+        for one in self.everyone():
+            if wanted in {one.person_id.casefold(), one.name.casefold()}:
+                return one
+        known = ", ".join(one.name for one in self.everyone()) or "nobody yet"
+        raise BadArguments(f"nobody who was let in is called {name!r}; there is {known}")
+
+    def listens_in(self, channel: str, target: str) -> bool:
+        self._look()
+        return Group(channel=channel, target=target) in self._groups
+
+    def groups(self) -> Sequence[Group]:
+        self._look()
+        return sorted(self._groups, key=lambda one: (one.channel, one.target))
+
+    def let_in(self, rank: Rank, account: Account, name: str = "", person_id: str = "") -> Person:
+        """Make the account that of a new person, or one more of the person with that id.
+
+        The owner is one person: a further account of theirs is no second owner.
+
+        Raises:
+            BadArguments: nobody has that id any more.
+            StorageFull: nothing was changed.
+        """
+        with self._changing() as documents:
+            everyone = [_without(one, account) for one in _read(documents, _PEOPLE, Person)]
+            known_id = OWNER_ID if rank is Rank.OWNER else person_id
+            there = next((one for one in everyone if one.person_id == known_id), None)
+            others = [one for one in everyone if one.accounts and one is not there]
+            if there is None and person_id:
+                raise BadArguments("whoever that was for is let in no more")
+            if len(others) >= MAX_PEOPLE:
+                raise StorageFull(f"{MAX_PEOPLE} people are let in, and no more can be")
+            person = there or _newcomer(rank, name, others)
+            account = msgspec.structs.replace(account, paired_at_s=self._clock.wall_s())
+            person = msgspec.structs.replace(person, accounts=(*person.accounts, account))
+            _write(documents, _PEOPLE, [*others, person])
+        return person
+
+    def revoke(self, person: Person) -> None:
+        """Nobody from the next message on."""
+        with self._changing() as documents:
+            kept = [
+                one
+                for one in _read(documents, _PEOPLE, Person)
+                if one.person_id != person.person_id
+            ]
+            _write(documents, _PEOPLE, kept)
+
+    def listen_in(self, group: Group, *, wanted: bool) -> None:
+        """Whether that group is listened to from now on."""
+        with self._changing() as documents:
+            kept = [one for one in _read(documents, _GROUPS, Group) if one != group]
+            _write(documents, _GROUPS, [*kept, *([group] if wanted else [])])
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator["TinyDB"]:
+        """Nobody else changes the file meanwhile, in this process or another."""
+        if self._opened is None:
+            self._opened = open_documents(self._path)
+        with locked(self._path):
+            yield self._opened
+        self._seen = None
+
+    def _look(self) -> None:
+        stamp = _stamp(self._path)
+        if stamp == self._seen and stamp is not None:
+            return
+        self._people, self._groups, self._seen = (), frozenset(), None
+        # A file that may not be read lets nobody in, and is tried again
+        with contextlib.suppress(OSError):
+            documents = open_documents(self._path)
+            self._people = tuple(_read(documents, _PEOPLE, Person))
+            self._groups = frozenset(_read(documents, _GROUPS, Group))
+            self._seen = stamp
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with a file that is replaced at each change, for the moment that a change takes."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as err:
+        raise StorageFull(f"{path} cannot be written: {err.strerror}") from err
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Another one after every change: a change replaces the file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _read(documents: "TinyDB", table: str, kind: type[T]) -> list[T]:
+    rows = (documents.storage.read() or {}).get(table)
+    found: list[T] = []
+    for row in rows.values() if isinstance(rows, dict) else ():
+        with contextlib.suppress(msgspec.ValidationError):
+            found.append(msgspec.convert(row, kind))
+    return found
+
+
+def _write(documents: "TinyDB", table: str, rows: Sequence[msgspec.Struct]) -> None:
+    """All rows of a table in one write: a cut leaves the old ones or the new ones."""
+    tables = documents.storage.read() or {}
+    numbered = enumerate(map(msgspec.to_builtins, rows), start=1)
+    documents.storage.write({**tables, table: {str(number): row for number, row in numbered}})
+
+
+def _without(person: Person, account: Account) -> Person:
+    """An account is one person's: whoever had it has it no more."""
+    here = (account.channel, account.sender)
+    kept = tuple(one for one in person.accounts if (one.channel, one.sender) != here)
+    return msgspec.structs.replace(person, accounts=kept)
+
+
+def _newcomer(rank: Rank, name: str, others: Sequence[Person]) -> Person:
+    if rank is Rank.OWNER:
+        return Person(person_id=OWNER_ID, name=OWNER_ID, role=rank.role)
+    person_id = f"p{secrets.token_hex(_ID_BYTES)}"
+    return Person(person_id=person_id, name=_free_name(name or rank.role, others), role=rank.role)
+
+
+def _free_name(wanted: str, others: Sequence[Person]) -> str:
+    """What nobody else is called: people are written to and revoked by it."""
+    name = " ".join(printable_line(wanted, MAX_NAME_CHARS).split()) or "somebody"
+    taken = {OWNER_ID, *(word.casefold() for one in others for word in (one.name, one.person_id))}
+    names = (name, *(f"{name} {number}" for number in range(2, MAX_PEOPLE + 3)))
+    return next(free for free in names if free.casefold() not in taken)

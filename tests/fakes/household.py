@@ -1,0 +1,48 @@
+"""A store of people with somebody of every role in it, and the door before it."""
+
+from pathlib import Path
+
+from agent.dispatch.codes import Codes
+from agent.dispatch.door import Door
+from agent.dispatch.pairing import Pairing
+from agent.dispatch.people import Account, Group, People
+from agent.dispatch.rank import Rank
+from agent.messages import Inbound, Provenance
+from tests.fakes.clock import SteppedClock
+
+# The stable ids of the platform
+OWNER, USER, GUEST, STRANGER = "1001", "1002", "1003", "6666"
+LET_IN, ELSEWHERE = "-100", "-200"
+
+
+class Household:
+    """An owner, a user, a guest and a group; the strangers come by themselves."""
+
+    def __init__(self, folder: Path, *, is_empty: bool = False) -> None:
+        self.clock = SteppedClock()
+        self.people = People(folder / "people.json", self.clock)
+        self.codes = Codes(folder / "codes.json", self.clock)
+        self.pairing = Pairing.of(self.people, self.codes, self.clock)
+        self.door = Door(self.pairing, self.clock, ["terminal"])
+        if not is_empty:
+            for rank, sender in ((Rank.OWNER, OWNER), (Rank.USER, USER), (Rank.GUEST, GUEST)):
+                self.people.let_in(rank, account(sender), rank.role)
+            self.people.listen_in(Group(channel="telegram", target=LET_IN), wanted=True)
+
+
+def account(sender: str, channel: str = "telegram") -> Account:
+    return Account(channel=channel, sender=sender, target=sender)
+
+
+def said(text: str, sender: str, channel: str = "telegram", **more: object) -> Inbound:
+    """A message in the private chat with the sender, as a platform hands it over."""
+    fields: dict[str, object] = {
+        "message_id": "1",
+        "channel": channel,
+        "sender": sender,
+        "reply_target": sender,
+        "text": text,
+        "received_at_s": 1_800_000_000.0,
+        "provenance": Provenance.WEB,
+    }
+    return Inbound(**{**fields, **more})  # type: ignore[arg-type]  # a table of fields, as tests write them
