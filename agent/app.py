@@ -14,6 +14,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, TextIO
 
 from agent import logs
+from agent.agenda import Agenda
 from agent.answering import Answering, offered, open_answering, secrets, seeing
 from agent.channels.base import Channel, Deliver
 from agent.channels.terminal import LOCAL, OWNER, Terminal
@@ -84,6 +85,7 @@ class Agent:
     hands: Hands
     activity: Activity
     redactor: Redactor
+    agenda: Agenda
 
     @property
     def provider(self) -> Provider:
@@ -118,7 +120,8 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
         for board, wanted in zip(boards, settings.every_board(), strict=True)
     )
-    hands = Hands(settings, remembering.memory)
+    agenda = Agenda(settings, paths, clock)
+    hands = Hands(settings, remembering.memory, agenda)
     return Agent(
         settings,
         paths,
@@ -142,6 +145,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         hands,
         Activity(),
         redactor,
+        agenda,
     )
 
 
@@ -220,6 +224,8 @@ async def at_work(
             owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
             for watcher in agent.watchers:
                 tasks.create_task(watcher.run(owner))
+            doing = agent.agenda.run(agent.journal, delivery, deliver, owner.tell, by_name)
+            tasks.create_task(doing)
             await agent.answering.begin(owner.tell)
             signs = Signs(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
             shining = tasks.create_task(shine(agent.lights, signs))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from agent.agenda import Agenda
 from agent.channels.terminal import LOCAL, OWNER, Terminal
 from agent.dispatch.delivery import Delivery
 from agent.memory.base import Memory
@@ -38,11 +39,16 @@ class OwnerAlone:
 
 
 class Hands:
-    """The hands of one agent; outputs are at rest until `run` is at work, and after it."""
+    """The hands of one agent; outputs are at rest until `run` is at work, and after it.
 
-    def __init__(self, settings: Settings, memory: Memory) -> None:
+    Args:
+        agenda: what is done at times; None where nothing runs it.
+    """
+
+    def __init__(self, settings: Settings, memory: Memory, agenda: Agenda | None = None) -> None:
         self._settings = settings
         self._memory = memory
+        self._agenda = agenda
 
     @cached_property
     def pins(self) -> "PiPins":
@@ -72,6 +78,7 @@ class Hands:
             memory=self._memory,
             addressees=OwnerAlone(),
             post=self.posting,
+            jobs=self._agenda.book if self._agenda else None,
         )
 
     async def run(self, stop: EmergencyStop, delivery: Delivery, tasks: asyncio.TaskGroup) -> None:

@@ -21,6 +21,7 @@ from agent.peripherals.settings import BUS_1_GPIOS, I2cSettings, PiPinSettings
 from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
+from agent.schedule.settings import ScheduleSettings
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
 
 Environ = Mapping[str, str]
@@ -47,6 +48,7 @@ class Settings(Section, frozen=True, kw_only=True):
     agents: dict[str, DelegateSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
     shell: ShellSettings = ShellSettings()
+    schedule: ScheduleSettings = ScheduleSettings()
     terminal: TerminalSettings = TerminalSettings()
     channels: ChannelsSettings = ChannelsSettings()
     log: LogSettings = LogSettings()
@@ -140,6 +142,10 @@ class Paths:
     @property
     def approvals(self) -> Path:
         return self.state_dir / "approvals.json"
+
+    @property
+    def jobs(self) -> Path:
+        return self.state_dir / "jobs.json"
 
     @property
     def brain_db(self) -> Path:

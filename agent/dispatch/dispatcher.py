@@ -38,6 +38,8 @@ PARKED_TEXT = "Something in me broke on this message. I keep it; the log says wh
 STOPPED_TEXT = "Stopped."
 NOTHING_TO_STOP_TEXT = "There is nothing to stop."
 
+# Who is known by this name in every conversation
+OWNER_ID = "owner"
 # Their own words, and what a sensor of theirs said in their name
 _FROM_THE_OWNER = frozenset({Provenance.OWNER, Provenance.SENSOR})
 
@@ -247,7 +249,9 @@ class Dispatcher:
 
 async def _ask_the_owner(channel: Channel, inbound: Inbound, question: Question) -> Answer:
     """Whoever is not the owner cannot say yes to what they want themselves."""
-    if inbound.provenance not in _FROM_THE_OWNER:
+    # What the owner has done at times may have been read anywhere, and is still theirs to answer
+    is_theirs = inbound.strand is not None and inbound.who == OWNER_ID
+    if inbound.provenance not in _FROM_THE_OWNER and not is_theirs:
         return Answer.NONE
     return await channel.ask(inbound.address, question)
 

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 
 from agent.clock import Clock
 from agent.errors import BadArguments
-from agent.schedule.job import MAX_RUNS_A_DAY, Job, State
+from agent.schedule.due import coming_s
+from agent.schedule.job import HEARTBEAT, MAX_RUNS_A_DAY, Job, State
+from agent.schedule.listing import told
 from agent.schedule.store import JobStore
 from agent.schedule.when import check, slots
 from agent.schedule.zone import local_zone
@@ -20,22 +22,31 @@ from agent.tools.base import ToolContext
 from agent.tools.cron import CronAddArguments
 
 _DAY_S = 24 * 3600.0
+# Whose device it is: everybody's jobs are theirs to see and to end
+OWNER = "owner"
 
 
 class JobBook:
     """See `agent.tools.cron.Jobs`."""
 
     def __init__(
-        self, store: JobStore, clock: Clock, zone: Callable[[], tzinfo] = local_zone
+        self,
+        store: JobStore,
+        clock: Clock,
+        zone: Callable[[], tzinfo] = local_zone,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
         self._clock = clock
         self._zone = zone
+        self._changed = changed
 
     async def add(self, wanted: CronAddArguments, context: ToolContext) -> str:
         place = context.place
         if place is None:
             raise BadArguments("a job has to be made in a conversation, and not by a job")
+        if wanted.name == HEARTBEAT:
+            raise BadArguments(f"{HEARTBEAT} is what HEARTBEAT.md has done: write it there")
         job = Job(
             name=wanted.name,
             channel=place.channel,
@@ -54,18 +65,30 @@ class JobBook:
         )
         first_s = self._first(job)
         await asyncio.to_thread(self._store.add, job)
+        self._changed()
         return self._shown(first_s)
 
-    async def listed(self) -> Sequence[Mapping[str, object]]:
-        return [self._described(job) for job in await asyncio.to_thread(self._store.every)]
+    async def listed(self, person: str) -> Sequence[Mapping[str, object]]:
+        return [self._described(job) for job in await self.of(person)]
 
-    async def remove(self, name: str) -> None:
+    async def of(self, person: str) -> list[Job]:
+        every = await asyncio.to_thread(self._store.every)
+        return [job for job in every if _is_of(person, job)]
+
+    async def told_to(self, person: str) -> str:
+        """Their jobs in words."""
+        return told(await self.of(person), self._clock.wall_s(), self._zone())
+
+    async def remove(self, name: str, person: str) -> None:
+        if name == HEARTBEAT:
+            raise BadArguments(f"{HEARTBEAT} ends when HEARTBEAT.md is empty; it can be paused")
+        await self._refuse_others(name, person)
         await asyncio.to_thread(self._store.remove, name)
 
-    async def run(self, name: str) -> None:
-        await self._change(name, lambda job: replace(job, run_now=True))
+    async def run(self, name: str, person: str) -> None:
+        await self._change(name, person, lambda job: replace(job, run_now=True))
 
-    async def pause(self, name: str, *, is_paused: bool) -> None:
+    async def pause(self, name: str, person: str, *, is_paused: bool) -> None:
         def change(job: Job) -> Job:
             if job.state is State.DONE:
                 raise BadArguments(f"the one time of {name} is over")
@@ -75,10 +98,19 @@ class JobBook:
             seen_s = self._clock.wall_s() if job.cron else job.seen_s
             return replace(job, state=State.WAITING, failures=0, seen_s=seen_s)
 
-        await self._change(name, change)
+        await self._change(name, person, change)
 
-    async def _change(self, name: str, change: Callable[[Job], Job]) -> None:
+    async def _change(self, name: str, person: str, change: Callable[[Job], Job]) -> None:
+        await self._refuse_others(name, person)
         await asyncio.to_thread(self._store.change, name, change)
+        self._changed()
+
+    async def _refuse_others(self, name: str, person: str) -> None:
+        """Of what others ordered nobody but the owner learns even that it is there."""
+        names = [job.name for job in await self.of(person)]
+        if name not in names:
+            known = f"there are {', '.join(names)}" if names else "there are none"
+            raise BadArguments(f"there is no job {name!r}: {known}")
 
     def _first(self, job: Job) -> float:
         """Raises BadArguments where it never runs, or far too often."""
@@ -112,6 +144,9 @@ class JobBook:
         described |= {key: value for key, value in when.items() if value}
         if job.at_s:
             described["at"] = self._shown(job.at_s)
+        next_s = coming_s(job, self._clock.wall_s(), self._zone())
+        if next_s is not None:
+            described["next"] = self._shown(next_s)
         if job.ran_s:
             described["last"] = self._shown(job.ran_s)
         what = "prompt" if job.prompt else "message"
@@ -119,3 +154,7 @@ class JobBook:
 
     def _shown(self, at_s: float) -> str:
         return datetime.fromtimestamp(at_s, self._zone()).isoformat(timespec="minutes")
+
+
+def _is_of(person: str, job: Job) -> bool:
+    return person in {OWNER, job.person}

@@ -38,7 +38,7 @@ class Verdict(enum.Enum):
     WAIT = "wait"
     # It runs, once
     RUN = "run"
-    # Its one time passed while nobody looked
+    # Its time passed while nobody looked
     MISSED = "missed"
     # It ran as often as it may on one day
     CAPPED = "capped"
@@ -83,9 +83,29 @@ def _by_cron(job: Job, moment: Moment) -> tuple[Verdict, Job]:
             break
         last_s = slot_s
     seen = replace(job, seen_s=now_s)
-    if last_s is None or job.ran_at(last_s):
+    if last_s is None:
+        return (Verdict.MISSED if _has_missed(job, moment) else Verdict.WAIT), seen
+    if job.ran_at(last_s):
         return Verdict.WAIT, seen
     return _claimed(replace(seen, stretches=_with(job, last_s, moment.zone)), moment)
+
+
+def _has_missed(job: Job, moment: Moment) -> bool:
+    first_s = next(slots(job.cron, job.seen_s, moment.zone), moment.wall_s)
+    return first_s < moment.wall_s - GRACE_S and not job.ran_at(first_s)
+
+
+def coming_s(job: Job, now_s: float, zone: tzinfo | None) -> float | None:
+    """When it runs next, as far as is known now; None where nothing but a person's word runs it."""
+    if job.run_now:
+        return now_s
+    if job.state is not State.WAITING:
+        return None
+    if job.every_s:
+        return max(now_s, (job.ran_s or job.created_s) + job.every_s)
+    if job.at_s:
+        return job.at_s if job.at_s > now_s - GRACE_S else None
+    return next(slots(job.cron, now_s, zone), None)
 
 
 def _with(job: Job, slot_s: float, zone: tzinfo | None) -> tuple[tuple[float, float], ...]:

@@ -4,8 +4,6 @@ Values only, kept as readable JSON; nothing here looks at a clock or does anythi
 """
 
 import enum
-from collections.abc import Sequence
-from datetime import datetime, tzinfo
 from typing import Annotated
 
 import msgspec
@@ -15,6 +13,8 @@ from agent.errors import BadArguments
 from agent.messages import Provenance
 
 MAX_JOBS = 50
+# The job that does what HEARTBEAT.md says
+HEARTBEAT = "heartbeat"
 MAX_TEXT_CHARS = 2000
 # A turn costs money and time; a model in a loop must not order more than this
 MAX_RUNS_A_DAY = 96
@@ -85,25 +85,3 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     def ran_at(self, slot_s: float) -> bool:
         """Whether it ran at that time already, by a clock that was set back since."""
         return any(first <= slot_s <= last for first, last in self.stretches)
-
-
-def told(jobs: Sequence[Job], zone: tzinfo | None = None) -> str:
-    """All jobs in words, for a person."""
-    return "\n".join(_sentence(job, zone) for job in jobs) or "There are no jobs."
-
-
-def _sentence(job: Job, zone: tzinfo | None) -> str:
-    if job.cron:
-        when = f"at {job.cron}"
-    elif job.at_s:
-        when = f"at {_moment(job.at_s, zone)}"
-    else:
-        when = f"every {job.every_s / 60:g} min"
-    said = f"{job.name}: {when}, {job.state.value}, to {job.channel}: {job.prompt or job.message}"
-    if job.ran_s:
-        said += f"\n  last at {_moment(job.ran_s, zone)}"
-    return f"{said}\n  {job.result}" if job.result else said
-
-
-def _moment(at_s: float, zone: tzinfo | None) -> str:
-    return datetime.fromtimestamp(at_s, zone).astimezone(zone).strftime("%Y-%m-%d %H:%M")

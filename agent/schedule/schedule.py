@@ -5,6 +5,7 @@ paused, and its owner is told.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ _log = logging.getLogger(__name__)
 
 # Twice a minute: no minute of a cron expression is passed by unseen
 LOOK_S = 30.0
+# However often jobs are changed, and however the clock is set
+SOONEST_S = 0.5
 # A turn may take twenty minutes, and its delivery some; after that it counts as failed
 RUN_TIMEOUT_S = 1500.0
 # So often in a row is no accident
@@ -31,7 +34,15 @@ _MAX_RESULT_CHARS = 300
 
 
 class JobFailed(BarnacleError):
-    """A run that came to nothing; the text says why."""
+    """A run that came to nothing; the text says why.
+
+    Args:
+        is_told: whoever ordered it has read why already.
+    """
+
+    def __init__(self, why: str, *, is_told: bool = False) -> None:
+        super().__init__(why)
+        self.is_told = is_told
 
 
 # Does what a job says and returns what came of it, in words; raises BarnacleError
@@ -62,21 +73,33 @@ class Schedule:
         # When each was last run, or first seen, by the monotonic clock
         self._since_s: dict[tuple[str, float], float] = {}
         self._running: set[str] = set()
+        self._changed = asyncio.Event()
 
     async def run(self, outside: Outside) -> None:
         """Until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
-                await self.look(outside, tasks)
-                await self._clock.sleep(LOOK_S)
+                self._changed.clear()
+                soonest_s = await self.look(outside, tasks)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(max(soonest_s, SOONEST_S)):
+                        await self._changed.wait()
 
-    async def look(self, outside: Outside, tasks: asyncio.TaskGroup) -> None:
-        """Begin what is due."""
+    def wake(self) -> None:
+        """Look at once: somebody has changed a job."""
+        self._changed.set()
+
+    async def look(self, outside: Outside, tasks: asyncio.TaskGroup) -> float:
+        """Begin what is due; in how many seconds to look again."""
         wall_s = self._clock.wall_s()
         moment = Moment(
             wall_s, self._clock.monotonic_s(), outside.zone(), outside.is_trusted(wall_s)
         )
+        # A minute of a cron expression begins
+        soonest_s = min(LOOK_S, 60.0 - wall_s % 60.0)
         for job in await asyncio.to_thread(self._store.every):
+            if job.at_s > wall_s:
+                soonest_s = min(soonest_s, job.at_s - wall_s)
             if job.name in self._running:
                 continue
             try:
@@ -84,6 +107,7 @@ class Schedule:
             except (BarnacleError, OSError) as err:
                 # A full disk, or one that was removed: the others still have their time
                 _log.error("job %s: %s", job.name, err)
+        return soonest_s
 
     async def _look_at(
         self, job: Job, moment: Moment, outside: Outside, tasks: asyncio.TaskGroup
@@ -93,6 +117,9 @@ class Schedule:
         if verdict is Verdict.WAIT and after.seen_s >= job.seen_s:
             # Only what matters is written: an idle schedule leaves the card alone
             return
+        if verdict is Verdict.RUN:
+            # What is read where its end was never seen
+            after = replace(after, result="begun")
         await asyncio.to_thread(self._store.change, job.name, lambda _: after)
         if verdict in {Verdict.RUN, Verdict.CAPPED}:
             self._since_s[_key(job)] = moment.monotonic_s
@@ -111,12 +138,14 @@ class Schedule:
                 await self._note(job.name, await outside.perform(job), failures=0)
         except TimeoutError:
             await self._failed(job, f"no result after {RUN_TIMEOUT_S:.0f} s", outside)
+        except JobFailed as err:
+            await self._failed(job, str(err), outside, is_told=err.is_told)
         except BarnacleError as err:
             await self._failed(job, str(err), outside)
         finally:
             self._running.discard(job.name)
 
-    async def _failed(self, job: Job, why: str, outside: Outside) -> None:
+    async def _failed(self, job: Job, why: str, outside: Outside, *, is_told: bool = False) -> None:
         _log.warning("job %s failed: %s", job.name, why)
         failures = job.failures + 1
         await self._note(job.name, f"failed: {why}", failures)
@@ -124,6 +153,8 @@ class Schedule:
             await outside.tell(
                 f"The job {job.name} failed {failures} times in a row and is paused: {why}"
             )
+        elif failures == 1 and not is_told:
+            await outside.tell(f"The job {job.name} failed: {why}")
 
     async def _note(self, name: str, result: str, failures: int | None = None) -> None:
         def change(job: Job) -> Job:

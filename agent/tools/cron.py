@@ -43,19 +43,22 @@ class CronPauseArguments(CronNameArguments, frozen=True):
 
 
 class Jobs(Protocol):
-    """Every job; all of these raise BadArguments for what is not there or makes no sense."""
+    """A person's jobs, everybody's for the owner.
+
+    All of these raise BadArguments for what is not there or makes no sense.
+    """
 
     async def add(self, wanted: CronAddArguments, context: ToolContext) -> str:
         """When it runs first, in words; it is delivered where the context's conversation is."""
 
-    async def listed(self) -> Sequence[Mapping[str, object]]: ...
+    async def listed(self, person: str) -> Sequence[Mapping[str, object]]: ...
 
-    async def remove(self, name: str) -> None: ...
+    async def remove(self, name: str, person: str) -> None: ...
 
-    async def run(self, name: str) -> None:
+    async def run(self, name: str, person: str) -> None:
         """Once, as soon as it is looked at."""
 
-    async def pause(self, name: str, *, is_paused: bool) -> None: ...
+    async def pause(self, name: str, person: str, *, is_paused: bool) -> None: ...
 
 
 class CronAddTool(Tool[CronAddArguments]):
@@ -89,7 +92,7 @@ class CronListTool(Tool[NoArguments]):
         self._jobs = jobs
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
-        return _result({"jobs": list(await self._jobs.listed())})
+        return _result({"jobs": list(await self._jobs.listed(context.person))})
 
 
 class CronRemoveTool(Tool[CronNameArguments]):
@@ -105,7 +108,7 @@ class CronRemoveTool(Tool[CronNameArguments]):
 
     async def execute(self, arguments: CronNameArguments, context: ToolContext) -> ToolResult:
         try:
-            await self._jobs.remove(arguments.name)
+            await self._jobs.remove(arguments.name, context.person)
         except BadArguments as err:
             return ToolResult(success=False, text=str(err))
         return _result({"removed": arguments.name})
@@ -124,7 +127,7 @@ class CronRunTool(Tool[CronNameArguments]):
 
     async def execute(self, arguments: CronNameArguments, context: ToolContext) -> ToolResult:
         try:
-            await self._jobs.run(arguments.name)
+            await self._jobs.run(arguments.name, context.person)
         except BadArguments as err:
             return ToolResult(success=False, text=str(err))
         return _result({"running": arguments.name})
@@ -143,7 +146,8 @@ class CronPauseTool(Tool[CronPauseArguments]):
 
     async def execute(self, arguments: CronPauseArguments, context: ToolContext) -> ToolResult:
         try:
-            await self._jobs.pause(arguments.name, is_paused=not arguments.resume)
+            paused = not arguments.resume
+            await self._jobs.pause(arguments.name, context.person, is_paused=paused)
         except BadArguments as err:
             return ToolResult(success=False, text=str(err))
         return _result({"resumed" if arguments.resume else "paused": arguments.name})

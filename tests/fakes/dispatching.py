@@ -40,11 +40,13 @@ class Running:
         tasks: asyncio.TaskGroup,
         journal: DatabaseWorker,
         oversight: Oversight,
+        folder: Path,
     ):
         self.dispatcher = dispatcher
         self.oversight = oversight
         self.tasks = tasks
         self.journal = journal
+        self.folder = folder
 
     async def say(self, text: str, message_id: str = "1", sender: str = "owner") -> None:
         await self.dispatcher.deliver(message(text, message_id, sender), self.tasks)
@@ -73,7 +75,7 @@ async def running(
     dispatcher = Dispatcher(journal, conversations, channels, delivery, _all_is_well, oversight)
     try:
         async with asyncio.TaskGroup() as tasks:
-            yield Running(dispatcher, tasks, journal, oversight)
+            yield Running(dispatcher, tasks, journal, oversight, folder)
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
     except* _Over:
         pass

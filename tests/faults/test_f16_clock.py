@@ -104,6 +104,11 @@ async def test_after_a_day_without_power_nothing_is_made_up_for(tmp_path: Path) 
     await run.go(HOUR_S)
     assert [name for name, _ in run.ran] == ["daily", "hourly", "hourly", "hourly"]
     assert run.times()[2:] == ["11-22 10:30", "11-22 11:00"]
+    # Of the one that was not made up for a person hears, once
+    run.restart()
+    await run.go(HOUR_S)
+    assert run.told == ["I missed the time of the job daily and did not run it."]
+    assert run.store.find("daily").result == "its time passed while nobody looked: it was not run"
 
 
 async def test_one_time_is_kept_late_within_an_hour_and_told_of_beyond(tmp_path: Path) -> None:

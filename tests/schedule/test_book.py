@@ -85,17 +85,45 @@ async def test_no_job_is_made_where_nobody_speaks(book: JobBook) -> None:
 
 async def test_a_job_is_paused_resumed_run_and_removed(book: JobBook, store: JobStore) -> None:
     await book.add(CronAddArguments("tea", cron="0 8 * * *", message="Tea!"), CONTEXT)
-    await book.pause("tea", is_paused=True)
+    await book.pause("tea", "owner", is_paused=True)
     assert store.find("tea").state is State.PAUSED
-    await book.pause("tea", is_paused=False)
-    await book.run("tea")
+    await book.pause("tea", "owner", is_paused=False)
+    await book.run("tea", "owner")
     assert (store.find("tea").state, store.find("tea").run_now) == (State.WAITING, True)
-    assert await book.listed() == [
-        {"name": "tea", "state": "waiting", "cron": "0 8 * * *", "message": "Tea!"}
-    ]
-    await book.remove("tea")
+    (listed,) = await book.listed("owner")
+    assert listed.pop("next") == "2026-11-21T07:30+01:00"
+    assert listed == {"name": "tea", "state": "waiting", "cron": "0 8 * * *", "message": "Tea!"}
+    await book.remove("tea", "owner")
     with pytest.raises(BadArguments, match="there are none"):
-        await book.run("tea")
+        await book.run("tea", "owner")
+
+
+async def test_nobody_but_the_owner_learns_of_what_others_ordered(book: JobBook) -> None:
+    mei = ToolContext("c", "mei", Provenance.USER, place=PLACE)
+    await book.add(CronAddArguments("tea", cron="0 8 * * *", message="Tea!"), CONTEXT)
+    await book.add(CronAddArguments("bus", every_minutes=60, message="Bus!"), mei)
+    assert [one["name"] for one in await book.listed("mei")] == ["bus"]
+    assert [one["name"] for one in await book.listed("owner")] == ["bus", "tea"]
+    assert "Tea!" not in await book.told_to("mei")
+    for forbidden in (book.remove, book.run):
+        with pytest.raises(BadArguments, match="no job 'tea': there are bus"):
+            await forbidden("tea", "mei")
+    await book.remove("bus", "owner")
+
+
+async def test_the_heartbeat_is_written_into_its_file(book: JobBook) -> None:
+    with pytest.raises(BadArguments, match="write it there"):
+        await book.add(CronAddArguments("heartbeat", every_minutes=60, message="x"), CONTEXT)
+    with pytest.raises(BadArguments, match="is empty"):
+        await book.remove("heartbeat", "owner")
+
+
+async def test_whoever_runs_the_jobs_hears_of_each_change(store: JobStore) -> None:
+    changes: list[bool] = []
+    book = JobBook(store, JumpingClock(NOW_S), lambda: BERLIN, lambda: changes.append(True))
+    await book.add(CronAddArguments("tea", cron="0 8 * * *", message="Tea!"), CONTEXT)
+    await book.run("tea", "owner")
+    assert len(changes) == 2
 
 
 async def test_each_tool_answers_what_is_not_there_in_words(book: JobBook) -> None:

@@ -1,7 +1,6 @@
 import pytest
 
 from agent.errors import BadArguments
-from agent.schedule.job import told
 from tests.fakes.job_run import job
 
 
@@ -19,13 +18,3 @@ from tests.fakes.job_run import job
 def test_a_job_says_one_time_and_one_thing(fields: dict[str, object], why: str) -> None:
     with pytest.raises(BadArguments, match=why):
         job(**fields)
-
-
-def test_jobs_are_told_with_what_came_of_them() -> None:
-    assert told([]) == "There are no jobs."
-    said = told([job(cron="0 8 * * *", result="sent"), job("b", every_s=90.0)])
-    assert said.splitlines() == [
-        "tea: at 0 8 * * *, waiting, to fake: Tea!",
-        "  sent",
-        "b: every 1.5 min, waiting, to fake: Tea!",
-    ]

@@ -22,7 +22,7 @@ from tests.fakes.tools import CountingTool
 def performer(at_work: Running, channel: Channel) -> Performer:
     delivery = Delivery(at_work.journal, {channel.name: channel}, SteppedClock())
     deliver = partial(at_work.dispatcher.deliver, tasks=at_work.tasks)
-    return Performer(at_work.journal, delivery, deliver, SystemClock())
+    return Performer(at_work.journal, delivery, deliver, SystemClock(), at_work.folder)
 
 
 async def test_a_message_arrives_as_it_was_ordered(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from agent.schedule.job import MAX_RUNS_A_DAY, Job, State
-from agent.schedule.schedule import MAX_FAILURES, Outside
+from agent.schedule.schedule import MAX_FAILURES, JobFailed, Outside
 from tests.fakes.job_run import JobRun, job
 from tests.fakes.jumping_clock import JumpingClock
 
@@ -32,7 +32,10 @@ async def test_what_fails_time_after_time_is_paused_and_told(run: JobRun) -> Non
     assert len(run.ran) == MAX_FAILURES
     assert run.store.find("tea").state is State.PAUSED
     assert run.store.find("tea").result == "failed: the channel is deaf"
-    assert run.told == ["The job tea failed 3 times in a row and is paused: the channel is deaf"]
+    assert run.told == [
+        "The job tea failed: the channel is deaf",
+        "The job tea failed 3 times in a row and is paused: the channel is deaf",
+    ]
 
 
 async def test_a_success_between_failures_counts_anew(run: JobRun) -> None:
@@ -95,3 +98,57 @@ async def test_a_job_that_was_removed_while_it_ran_ends_nothing(run: JobRun) -> 
     async with asyncio.TaskGroup() as tasks:
         await run.schedule.look(Outside(removes, run._tell), tasks)
     assert run.store.every() == []
+
+
+async def test_a_run_whose_end_was_never_seen_says_so(run: JobRun) -> None:
+    async def is_cut(_one: Job) -> str:
+        raise asyncio.CancelledError
+
+    run.store.add(job(at_s=START_S))
+    async with asyncio.TaskGroup() as tasks:
+        await run.schedule.look(Outside(is_cut, run._tell), tasks)
+    assert run.store.find("tea").result == "begun"
+    run.restart()
+    await run.go(600)
+    assert run.ran == []
+
+
+async def test_what_was_told_already_is_told_only_when_it_is_paused(run: JobRun) -> None:
+    async def fails(_one: Job) -> str:
+        raise JobFailed("no answer", is_told=True)
+
+    run.store.add(job(every_s=60.0, created_s=START_S))
+    for _ in range(MAX_FAILURES):
+        await run.clock.sleep(100)
+        async with asyncio.TaskGroup() as tasks:
+            await run.schedule.look(Outside(fails, run._tell), tasks)
+    assert run.told == ["The job tea failed 3 times in a row and is paused: no answer"]
+
+
+async def test_a_job_is_looked_at_as_its_time_comes_and_as_it_is_changed(tmp_path: Path) -> None:
+    run = JobRun(tmp_path, JumpingClock(START_S + 45.0), UTC)
+    outside = Outside(run._perform, run._tell)
+    async with asyncio.TaskGroup() as tasks:
+        # START_S begins a minute
+        assert await run.schedule.look(outside, tasks) == 15.0
+        run.store.add(job(at_s=START_S + 48.0))
+        assert await run.schedule.look(outside, tasks) == 3.0
+        run.clock.jump(-30.0)
+        assert await run.schedule.look(outside, tasks) == 30.0
+
+
+async def test_whoever_changes_a_job_need_not_wait(run: JobRun) -> None:
+    performed = asyncio.Event()
+
+    async def performs(_one: Job) -> str:
+        performed.set()
+        return "sent"
+
+    running = asyncio.create_task(run.schedule.run(Outside(performs, run._tell)))
+    await asyncio.sleep(0.01)
+    run.store.add(job(cron="0 0 1 1 *", seen_s=START_S, run_now=True))
+    run.schedule.wake()
+    async with asyncio.timeout(5):
+        await performed.wait()
+    running.cancel()
+    await asyncio.wait([running])

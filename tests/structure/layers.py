@@ -9,6 +9,7 @@ from tests.structure.sources import ROOT, imports, modules, name_of
 LAYERS = (
     frozenset(
         {
+            "agenda",
             "answering",
             "app",
             "cli",

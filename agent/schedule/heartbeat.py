@@ -1,0 +1,118 @@
+"""HEARTBEAT.md in the workspace: what the agent looks after every so often, as a job of its own.
+
+Anybody who can write that file can write in it: a turn on it is trusted like any text of a tool.
+While the file says nothing there is no such job, and no model is asked.
+"""
+
+import asyncio
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from agent.clock import Clock
+from agent.dispatch.quiet import NOTHING_TO_SAY
+from agent.errors import BarnacleError
+from agent.messages import Address, Provenance
+from agent.schedule.job import HEARTBEAT, Job
+from agent.schedule.store import JobStore
+from agent.security.paths import open_beneath
+
+_log = logging.getLogger(__name__)
+
+FILE_NAME = "HEARTBEAT.md"
+# A list of things to look after; what is longer costs with every turn
+MAX_CHARS = 4000
+# How soon a new list counts; each look is one open
+LOOK_S = 60.0
+_MINUTE_S = 60.0
+# What a person left as a note to themselves, or as a frame without content
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_FRAME = re.compile(r"\s*(#.*|[-*+]\s*(\[ ?\])?|[-=_*]{3,})?\s*")
+
+
+def orders(workspace: Path) -> str:
+    """What the file says; empty where it is not there, or says nothing but headings."""
+    try:
+        with open_beneath(workspace, FILE_NAME) as file:
+            text = file.read(4 * MAX_CHARS).decode(errors="replace")[:MAX_CHARS]
+    except (OSError, BarnacleError):
+        return ""
+    lines = _COMMENT.sub("", text).splitlines()
+    return text.strip() if any(not _FRAME.fullmatch(line) for line in lines) else ""
+
+
+def prompt(workspace: Path) -> str:
+    """What a turn is asked; empty where there is nothing to ask."""
+    if not (said := orders(workspace)):
+        return ""
+    return (
+        f"Nobody has written; this is your regular look at {FILE_NAME}. Do what it says, as far as "
+        "it is time for it, and repeat nothing of earlier talk. Tell the person only what they "
+        f"should know now; if there is nothing, answer {NOTHING_TO_SAY} and no other word."
+        f"\n\n{said}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Keeps the job as the file and the configuration want it.
+
+    Args:
+        home: where the owner is reached now; None where no channel leads to them.
+    """
+
+    store: JobStore
+    clock: Clock
+    every_minutes: int
+    workspace: Path
+    home: Address | None
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            try:
+                await asyncio.to_thread(self.settle)
+            except (BarnacleError, OSError) as err:
+                _log.error("%s: %s", FILE_NAME, err)
+            await self.clock.sleep(LOOK_S)
+
+    def settle(self) -> None:
+        """Make, change or remove the job; blocking."""
+        there = next((job for job in self.store.every() if job.name == HEARTBEAT), None)
+        if not self.every_minutes or not orders(self.workspace):
+            if there is not None:
+                self.store.remove(HEARTBEAT)
+        elif there is None and self.home is not None:
+            self.store.add(self._job(self.home))
+        elif there is not None and self._wanted(there) != there:
+            self.store.change(HEARTBEAT, self._wanted)
+
+    def _job(self, home: Address) -> Job:
+        return Job(
+            name=HEARTBEAT,
+            channel=home.channel,
+            target=home.target,
+            thread=home.thread,
+            person="owner",
+            sender=home.person,
+            trust=int(Provenance.TOOL),
+            every_s=self.every_minutes * _MINUTE_S,
+            prompt=f"what {FILE_NAME} says",
+            created_s=self.clock.wall_s(),
+        )
+
+    def _wanted(self, job: Job) -> Job:
+        every_s = self.every_minutes * _MINUTE_S
+        if self.home is None:
+            return replace(job, every_s=every_s)
+        return replace(
+            job,
+            every_s=every_s,
+            channel=self.home.channel,
+            target=self.home.target,
+            thread=self.home.thread,
+            sender=self.home.person,
+        )
