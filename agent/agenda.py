@@ -4,21 +4,19 @@ Made before there are channels, at work once there are; a start loads none of it
 """
 
 import asyncio
-from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from agent.channels.base import Channel, Deliver
-from agent.channels.terminal import LOCAL, OWNER, Terminal
+from agent.channels.base import Deliver
 from agent.clock import Clock
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.owner import Tell
-from agent.messages import Address
 from agent.settings import Paths, Settings
 from agent.storage.worker import DatabaseWorker
 
 if TYPE_CHECKING:
     from agent.schedule.book import JobBook
+    from agent.schedule.heartbeat import Home
     from agent.schedule.schedule import Schedule
     from agent.schedule.store import JobStore
 
@@ -57,7 +55,7 @@ class Agenda:
         delivery: Delivery,
         deliver: Deliver,
         tell: Tell,
-        channels: Mapping[str, Channel],
+        home: "Home",
     ) -> None:
         """Until cancelled."""
         from agent.schedule.heartbeat import Heartbeat
@@ -68,12 +66,7 @@ class Agenda:
         workspace = self._paths.workspace
         perform = Performer(journal, delivery, deliver, self._clock, workspace)
         every_minutes = self._settings.schedule.heartbeat_minutes
-        heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, _home(channels))
+        heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(heartbeat.run())
             tasks.create_task(self._schedule.run(Outside(perform, tell, local_zone)))
-
-
-def _home(channels: Mapping[str, Channel]) -> Address | None:
-    """Where the owner is reached."""
-    return Address(Terminal.name, LOCAL, OWNER) if Terminal.name in channels else None

@@ -40,6 +40,7 @@ from agent.hands import Hands
 from agent.health.report import LastError, Reporter, Subjects
 from agent.http import HttpClient
 from agent.link.board import SerialBoard
+from agent.messages import Address
 from agent.providers.base import Provider
 from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
@@ -224,7 +225,7 @@ async def at_work(
             owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
             for watcher in agent.watchers:
                 tasks.create_task(watcher.run(owner))
-            doing = agent.agenda.run(agent.journal, delivery, deliver, owner.tell, by_name)
+            doing = agent.agenda.run(agent.journal, delivery, deliver, owner.tell, partial(_home, by_name))
             tasks.create_task(doing)
             await agent.answering.begin(owner.tell)
             signs = Signs(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
@@ -259,6 +260,11 @@ def _owner(
     if Terminal.name not in channels:
         return AbsentOwner(agent.clock, announce)
     return ChannelOwner(Terminal.name, OWNER, LOCAL, agent.clock, announce, deliver)
+
+
+def _home(channels: Mapping[str, Channel]) -> Sequence[Address]:
+    """Where the owner is now."""
+    return (Address(Terminal.name, LOCAL, OWNER),) if Terminal.name in channels else ()
 
 
 async def _announce(delivery: Delivery, tasks: asyncio.TaskGroup, text: str) -> None:

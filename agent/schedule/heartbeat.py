@@ -7,6 +7,7 @@ While the file says nothing there is no such job, and no model is asked.
 import asyncio
 import logging
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,19 +57,19 @@ def prompt(workspace: Path) -> str:
     )
 
 
+# Where the owner is reached now, the best place first; nowhere while no channel leads to them
+Home = Callable[[], Sequence[Address]]
+
+
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """Keeps the job as the file and the configuration want it.
-
-    Args:
-        home: where the owner is reached now; None where no channel leads to them.
-    """
+    """Keeps the job as the file and the configuration want it."""
 
     store: JobStore
     clock: Clock
     every_minutes: int
     workspace: Path
-    home: Address | None
+    home: Home
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -81,14 +82,15 @@ class Heartbeat:
 
     def settle(self) -> None:
         """Make, change or remove the job; blocking."""
+        home = next(iter(self.home()), None)
         there = next((job for job in self.store.every() if job.name == HEARTBEAT), None)
         if not self.every_minutes or not orders(self.workspace):
             if there is not None:
                 self.store.remove(HEARTBEAT)
-        elif there is None and self.home is not None:
-            self.store.add(self._job(self.home))
-        elif there is not None and self._wanted(there) != there:
-            self.store.change(HEARTBEAT, self._wanted)
+        elif there is None and home is not None:
+            self.store.add(self._job(home))
+        elif there is not None and self._wanted(there, home) != there:
+            self.store.change(HEARTBEAT, lambda job: self._wanted(job, home))
 
     def _job(self, home: Address) -> Job:
         return Job(
@@ -104,15 +106,14 @@ class Heartbeat:
             created_s=self.clock.wall_s(),
         )
 
-    def _wanted(self, job: Job) -> Job:
-        every_s = self.every_minutes * _MINUTE_S
-        if self.home is None:
-            return replace(job, every_s=every_s)
+    def _wanted(self, job: Job, home: Address | None) -> Job:
+        wanted = replace(job, every_s=self.every_minutes * _MINUTE_S)
+        if home is None:
+            return wanted
         return replace(
-            job,
-            every_s=every_s,
-            channel=self.home.channel,
-            target=self.home.target,
-            thread=self.home.thread,
-            sender=self.home.person,
+            wanted,
+            channel=home.channel,
+            target=home.target,
+            thread=home.thread,
+            sender=home.person,
         )
