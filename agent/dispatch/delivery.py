@@ -1,18 +1,22 @@
 """Handing answers to their channels until the platform has them, or giving up in the open.
 
-An answer is in the outbox before it comes here; only a confirmed delivery marks it as sent.
+An answer is in the outbox before it comes here; only a confirmed delivery marks it as sent. What
+goes to one place goes one after the other, part by part.
 """
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from agent.channels.base import Channel
 from agent.clock import Clock
+from agent.crash import crash_point
 from agent.dispatch import outbox
 from agent.dispatch.activity import Activity
-from agent.errors import StorageFull
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
 from agent.messages import Inbound, Outbound
 from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
@@ -21,10 +25,17 @@ _log = logging.getLogger(__name__)
 
 # A platform that takes longer than this for one message is treated as not reached
 SEND_TIMEOUT_S = 30.0
-# Tries before an answer becomes a dead letter
+# Tries before an answer becomes a dead letter; a platform that is away refuses nothing
 MAX_TRIES = 5
-# Wait after the first failure; doubled after each further one
+# Wait after the first failure; doubled after each further one, up to a wait that a person bears
 FIRST_WAIT_S = 1.0
+MAX_WAIT_S = 60.0
+
+# More than are sent between a look at the outbox and what is done about it
+REMEMBERED_SENT = 256
+
+_Chat = tuple[str, str]
+_Place = tuple[str, str, str | None]
 
 
 class Delivery:
@@ -44,23 +55,35 @@ class Delivery:
     ) -> None:
         self._journal = journal
         self._channels = channels
-        self._clock = clock
+        self.clock = clock
         self._activity = activity or Activity()
         self._redactor = redactor or Redactor()
         # What is being sent: whoever comes meanwhile does not get it twice
         self._under_way: set[int] = set()
+        # What was sent lately: whoever has read the outbox before that does not send it again
+        self._lately: deque[int] = deque(maxlen=REMEMBERED_SENT)
+        self._lines: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
+        # Until when a platform wants nothing for a chat
+        self._not_before_s: dict[_Chat, float] = {}
 
     def received(self, inbound: Inbound) -> Inbound:
         """A message as it may be kept: a person may have typed one of the agent's keys."""
         return replace(inbound, text=self._redactor.redact_known(inbound.text))
 
     async def send(self, message: Outbound) -> bool:
-        """Whether the platform has it; else it is a dead letter now, or waits for somebody."""
-        if message.outbox_id in self._under_way or not self.attends(message):
+        """Whether the platform has it; else it is a dead letter now, or waits for somebody.
+
+        It waits for what was handed over before it for the same place.
+        """
+        outbox_id = message.outbox_id
+        if outbox_id in self._under_way or outbox_id in self._lately or not self.attends(message):
             return False
         self._under_way.add(message.outbox_id)
+        place = (message.channel, message.recipient, message.thread)
+        line = self._lines.setdefault(place, asyncio.Lock())
         try:
-            return await self._send(message)
+            async with line:
+                return await self._send(message)
         finally:
             self._under_way.discard(message.outbox_id)
 
@@ -70,29 +93,6 @@ class Delivery:
             is_theirs = (message.channel, message.recipient) == (channel, recipient)
             if is_theirs and message.outbox_id not in self._under_way:
                 tasks.create_task(self.send(message))
-
-    async def _send(self, message: Outbound) -> bool:
-        channel = self._channels[message.channel]
-        wait_s = FIRST_WAIT_S
-        while not await self._try(channel, message):
-            if not channel.attends(message):
-                # They have left, which is no fault of the message's
-                return False
-            tries = await self._journal.transact(
-                lambda db: outbox.note_failure(db, message.outbox_id)
-            )
-            if tries >= MAX_TRIES:
-                _log.error("answer %d was refused %d times; kept", message.outbox_id, tries)
-                await self.give_up(message)
-                return False
-            await self._clock.sleep(wait_s)
-            wait_s *= 2
-        try:
-            await self._journal.transact(lambda db: outbox.mark_sent(db, message.outbox_id))
-        except StorageFull as err:
-            # It has arrived; that it is sent once more after a restart is the lesser evil
-            _log.error("answer %d is not marked as sent: %s", message.outbox_id, err)
-        return True
 
     async def announce(
         self, channel: str, recipient: str, text: str, thread: str | None = None
@@ -114,11 +114,18 @@ class Delivery:
 
     async def send_unrecorded(self, message: Outbound) -> bool:
         """One try, for what cannot be kept because the storage is full."""
-        return await self._try(self._channels[message.channel], message)
+        channel = self._channels[message.channel]
+        for part in self._parts(channel, message):
+            if await self._try(channel, part) is not None:
+                return False
+        return True
 
     async def give_up(self, message: Outbound) -> None:
         """Make it a dead letter: it stays readable and holds up nobody."""
-        await self._journal.transact(lambda db: outbox.mark_dead(db, message.outbox_id))
+        try:
+            await self._journal.transact(lambda db: outbox.mark_dead(db, message.outbox_id))
+        except StorageFull as err:
+            _log.error("answer %d is given up until a restart: %s", message.outbox_id, err)
 
     def reaches(self, message: Outbound) -> bool:
         """Whether its channel is here."""
@@ -134,14 +141,81 @@ class Delivery:
         messages = await self._journal.transact(outbox.undelivered)
         return [message for message in messages if self.reaches(message)]
 
-    async def _try(self, channel: Channel, message: Outbound) -> bool:
+    def _parts(self, channel: Channel, message: Outbound) -> list[Outbound]:
+        """Those that are not with the platform yet; no secret is cut in two before it is seen."""
+        texts = channel.parts(self._redactor.redact(message.text)) or ("",)
+        parts = [replace(message, text=text, part=at, files=()) for at, text in enumerate(texts)]
+        parts[-1] = replace(parts[-1], files=message.files)
+        return parts[message.part :]
+
+    async def _send(self, message: Outbound) -> bool:
+        channel, outbox_id = self._channels[message.channel], message.outbox_id
+        parts = self._parts(channel, message)
+        for part in parts:
+            if not await self._insist(channel, part):
+                return False
+            crash_point("delivery.part_sent")
+            if part is not parts[-1]:
+                await self._note_part(outbox_id, part.part + 1)
+        # It has arrived; that it is sent once more after a power cut is the lesser evil
+        self._lately.append(outbox_id)
+        self._journal.later(lambda db: outbox.mark_sent(db, outbox_id))
+        crash_point("delivery.sent")
+        return True
+
+    async def _insist(self, channel: Channel, part: Outbound) -> bool:
+        """Try until the platform has it, or until it is given up or nobody is there."""
+        wait_s, tries = FIRST_WAIT_S, 0
+        while True:
+            await self._wait_for_chat(part)
+            failure = await self._try(channel, part)
+            if failure is None:
+                return True
+            if not channel.attends(part):
+                # They have left, which is no fault of the message's
+                return False
+            if not isinstance(failure, ChannelUnavailable | ChannelRefused):
+                tries = await self._count_failure(part, tries)
+            if tries >= MAX_TRIES or isinstance(failure, MessageRefused):
+                _log.error("answer %d was refused %d times; kept", part.outbox_id, tries)
+                await self.give_up(part)
+                return False
+            await self.clock.sleep(wait_s)
+            wait_s = min(2 * wait_s, MAX_WAIT_S)
+
+    async def _try(self, channel: Channel, part: Outbound) -> Exception | None:
+        """Why the platform did not take it."""
         try:
             async with asyncio.timeout(SEND_TIMEOUT_S):
-                # The last exit, whoever wrote the text
-                await channel.send(replace(message, text=self._redactor.redact(message.text)))
+                await channel.send(part)
         except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
-            _log.warning("%s did not take an answer: %r", message.channel, err)
-            self._activity.note_channel(message.channel, is_deaf=True)
-            return False
-        self._activity.note_channel(message.channel, is_deaf=False)
-        return True
+            _log.warning("%s did not take an answer: %r", part.channel, err)
+            self._activity.note_channel(part.channel, is_deaf=True)
+            if isinstance(err, ChannelUnavailable) and err.retry_after_s:
+                until_s = self.clock.monotonic_s() + err.retry_after_s
+                self._not_before_s[part.channel, part.recipient] = until_s
+            return err
+        self._activity.note_channel(part.channel, is_deaf=False)
+        return None
+
+    async def _wait_for_chat(self, part: Outbound) -> None:
+        """As long as the platform asked to be left alone with this chat, whoever was told."""
+        chat = (part.channel, part.recipient)
+        while (left_s := self._not_before_s.get(chat, 0.0) - self.clock.monotonic_s()) > 0:
+            await self.clock.sleep(left_s)
+        self._not_before_s.pop(chat, None)
+
+    async def _note_part(self, outbox_id: int, parts_sent: int) -> None:
+        """A restart goes on with the next part."""
+        try:
+            await self._journal.transact(lambda db: outbox.note_part(db, outbox_id, parts_sent))
+        except StorageFull as err:
+            _log.error("answer %d may be sent in part again: %s", outbox_id, err)
+        crash_point("delivery.part_recorded")
+
+    async def _count_failure(self, part: Outbound, tries: int) -> int:
+        """How often it has failed now, over restarts too."""
+        try:
+            return await self._journal.transact(lambda db: outbox.note_failure(db, part.outbox_id))
+        except StorageFull:
+            return tries + 1

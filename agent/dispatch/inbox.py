@@ -4,16 +4,31 @@ Functions take a connection inside a transaction, so that a caller can combine t
 """
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
 
-from agent.dispatch.journal import InboxState
-from agent.messages import Inbound, Provenance
+import msgspec
 
-_COLUMNS = (
-    "id, channel, message_id, sender, reply_target, thread, text, provenance, received_at_s,"
-    " attempts, acted, strand"
+from agent.dispatch.journal import InboxState
+from agent.messages import Inbound
+
+# Those that something is looked up by; the rest of a message is kept together
+_OWN = (
+    "channel",
+    "message_id",
+    "sender",
+    "reply_target",
+    "thread",
+    "strand",
+    "text",
+    "provenance",
+    "received_at_s",
 )
+_USUAL = {
+    field.name: field.default
+    for field in fields(Inbound)
+    if field.name not in _OWN and field.default is not MISSING
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +39,7 @@ class Accepted:
         attempts: how often a turn has begun on it.
         acted: a turn on it has begun something that changes the world.
         has_begun: its first turn was counted when it was accepted.
+        also: messages that were said on in this one, and are answered with it.
     """
 
     inbox_id: int
@@ -31,6 +47,7 @@ class Accepted:
     attempts: int = 0
     acted: bool = False
     has_begun: bool = False
+    also: tuple[int, ...] = ()
 
 
 def accept(
@@ -42,21 +59,13 @@ def accept(
         begins: a turn begins on it at once: counted here, it needs no commit of its own.
     """
     cursor = connection.execute(
-        "INSERT OR IGNORE INTO inbox (channel, message_id, sender, reply_target, thread, text,"
-        " provenance, received_at_s, state, attempts, strand)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT OR IGNORE INTO inbox ({', '.join(_OWN)}, more, state, attempts)"  # noqa: S608 - constants only
+        f" VALUES ({'?, ' * len(_OWN)}?, ?, ?)",
         (
-            inbound.channel,
-            inbound.message_id,
-            inbound.sender,
-            inbound.reply_target,
-            inbound.thread,
-            inbound.text,
-            int(inbound.provenance),
-            inbound.received_at_s,
+            *(getattr(inbound, name) for name in _OWN),
+            _more(inbound),
             (InboxState.RUNNING if begins else InboxState.ACCEPTED).value,
             int(begins),
-            inbound.strand,
         ),
     )
     if cursor.rowcount == 0 or cursor.lastrowid is None:
@@ -72,12 +81,20 @@ def begin(connection: sqlite3.Connection, inbox_id: int) -> None:
     )
 
 
+def put_back(connection: sqlite3.Connection, inbox_id: int) -> None:
+    """Its turn was cut short by the end of the agent, through no fault of the message."""
+    connection.execute(
+        "UPDATE inbox SET state = ?, attempts = max(attempts - 1, 0) WHERE id = ? AND state = ?",
+        (InboxState.ACCEPTED.value, inbox_id, InboxState.RUNNING.value),
+    )
+
+
 def again(connection: sqlite3.Connection, accepted: Accepted) -> Accepted:
     """The same message with what its turns have done so far."""
     attempts, acted = connection.execute(
         "SELECT attempts, acted FROM inbox WHERE id = ?", (accepted.inbox_id,)
     ).fetchone()
-    return Accepted(accepted.inbox_id, accepted.inbound, attempts, bool(acted))
+    return replace(accepted, attempts=attempts, acted=bool(acted), has_begun=False)
 
 
 def mark_acted(connection: sqlite3.Connection, inbox_id: int) -> None:
@@ -87,6 +104,11 @@ def mark_acted(connection: sqlite3.Connection, inbox_id: int) -> None:
 
 def close(connection: sqlite3.Connection, inbox_id: int, state: InboxState) -> None:
     connection.execute("UPDATE inbox SET state = ? WHERE id = ?", (state.value, inbox_id))
+
+
+def state(connection: sqlite3.Connection, inbox_id: int) -> InboxState:
+    row = connection.execute("SELECT state FROM inbox WHERE id = ?", (inbox_id,)).fetchone()
+    return InboxState(row[0])
 
 
 def close_all(connection: sqlite3.Connection, channel: str, state: InboxState) -> int:
@@ -100,23 +122,21 @@ def close_all(connection: sqlite3.Connection, channel: str, state: InboxState) -
 def unanswered(connection: sqlite3.Connection) -> list[Accepted]:
     """What an earlier run accepted and did not answer, oldest first."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM inbox WHERE state IN ('accepted', 'running') ORDER BY id"  # noqa: S608 - constants only
+        f"SELECT id, attempts, acted, more, {', '.join(_OWN)} FROM inbox"  # noqa: S608 - constants only
+        " WHERE state IN ('accepted', 'running') ORDER BY id"
     )
     return [_accepted(row) for row in rows]
 
 
+def _more(inbound: Inbound) -> bytes | None:
+    told = {
+        name: value for name, usual in _USUAL.items() if (value := getattr(inbound, name)) != usual
+    }
+    return msgspec.json.encode(told) if told else None
+
+
 def _accepted(row: tuple[Any, ...]) -> Accepted:
-    inbox_id, channel, message_id, sender, target, thread, text, trust, at_s, *rest = row
-    tries, acted, strand = rest
-    inbound = Inbound(
-        message_id=message_id,
-        channel=channel,
-        sender=sender,
-        reply_target=target,
-        text=text,
-        received_at_s=at_s,
-        provenance=Provenance(trust),
-        thread=thread,
-        strand=strand,
-    )
+    inbox_id, tries, acted, more, *own = row
+    told = {} if more is None else msgspec.json.decode(more)
+    inbound = msgspec.convert({**told, **dict(zip(_OWN, own, strict=True))}, Inbound)
     return Accepted(inbox_id, inbound, tries, bool(acted))

@@ -21,6 +21,10 @@ class InboxState(enum.Enum):
     ANSWERED = "answered"
     # Its turn came to nothing; what is in the outbox says why
     FAILED = "failed"
+    # Said on in the next message, and answered with that one
+    MERGED = "merged"
+    # Too old when it came: told of, not acted on
+    STALE = "stale"
     # It broke a turn too often; a person has to look
     PARKED = "parked"
     # Whoever wrote it is gone, such as a closed terminal
@@ -119,6 +123,20 @@ MIGRATIONS = (
     """,
     # Which conversation of its own a message begins where another one is
     "ALTER TABLE inbox ADD COLUMN strand TEXT",
+    # What a message brought besides its text, and how far an answer in parts has come
+    """
+    ALTER TABLE inbox ADD COLUMN more BLOB;
+    ALTER TABLE outbox ADD COLUMN parts_sent INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE outbox ADD COLUMN files BLOB
+    """,
+    # What is left of a conversation's older turns, whose messages are gone
+    """
+    CREATE TABLE digests (
+        conversation TEXT PRIMARY KEY,
+        text TEXT NOT NULL,
+        provenance INTEGER NOT NULL
+    ) WITHOUT ROWID
+    """,
 )
 
 

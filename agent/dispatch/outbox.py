@@ -4,21 +4,33 @@ Functions take a connection inside a transaction, so that a caller can combine t
 """
 
 import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
 
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import OutboxState
-from agent.messages import Outbound
+from agent.messages import Attachment, Outbound
+
+_Files = tuple[Attachment, ...]
 
 # What waits for somebody who is away: as much as a person reads on coming back
 MAX_ANNOUNCEMENTS_KEPT = 50
 
 
-def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbound:
+def add(
+    connection: sqlite3.Connection,
+    accepted: Accepted,
+    text: str,
+    files: Sequence[Attachment] = (),
+) -> Outbound:
     """The answer to a message, to be delivered after the commit."""
     inbound = accepted.inbound
     cursor = connection.execute(
-        "INSERT INTO outbox (inbox_id, channel, recipient, thread, in_reply_to, text, state)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO outbox (inbox_id, channel, recipient, thread, in_reply_to, text, state, files)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             accepted.inbox_id,
             inbound.channel,
@@ -27,6 +39,7 @@ def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbou
             inbound.answers,
             text,
             OutboxState.PENDING.value,
+            msgspec.json.encode(files) if files else None,
         ),
     )
     return Outbound(
@@ -36,6 +49,7 @@ def add(connection: sqlite3.Connection, accepted: Accepted, text: str) -> Outbou
         text=text,
         in_reply_to=inbound.answers,
         thread=inbound.thread,
+        files=tuple(files),
     )
 
 
@@ -61,6 +75,11 @@ def announce(
     return Outbound(cursor.lastrowid or 0, channel, recipient, text, "", thread)
 
 
+def note_part(connection: sqlite3.Connection, outbox_id: int, parts_sent: int) -> None:
+    """So many parts of it are with the platform."""
+    connection.execute("UPDATE outbox SET parts_sent = ? WHERE id = ?", (parts_sent, outbox_id))
+
+
 def mark_sent(connection: sqlite3.Connection, outbox_id: int) -> None:
     _close(connection, outbox_id, OutboxState.SENT)
 
@@ -81,10 +100,29 @@ def note_failure(connection: sqlite3.Connection, outbox_id: int) -> int:
 def undelivered(connection: sqlite3.Connection) -> list[Outbound]:
     """What an earlier run committed and did not send, oldest first."""
     rows = connection.execute(
-        "SELECT id, channel, recipient, text, in_reply_to, thread FROM outbox"
+        "SELECT id, channel, recipient, text, in_reply_to, thread, parts_sent, files FROM outbox"
         " WHERE state = 'pending' ORDER BY id"
     )
-    return [Outbound(*row) for row in rows]
+    return [_outbound(row) for row in rows]
+
+
+def answer_to(connection: sqlite3.Connection, inbox_id: int) -> Outbound | None:
+    """The answer that is there already."""
+    row = connection.execute(
+        "SELECT id, channel, recipient, text, in_reply_to, thread, parts_sent, files FROM outbox"
+        " WHERE inbox_id = ?",
+        (inbox_id,),
+    ).fetchone()
+    return None if row is None else _outbound(row)
+
+
+def _outbound(row: tuple[Any, ...]) -> Outbound:
+    *own, files = row
+    return replace(Outbound(*own), files=_files(files))
+
+
+def _files(kept: bytes | None) -> _Files:
+    return () if kept is None else msgspec.json.decode(kept, type=_Files)
 
 
 def _close(connection: sqlite3.Connection, outbox_id: int, state: OutboxState) -> None:

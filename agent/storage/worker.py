@@ -1,9 +1,11 @@
 """One database, one thread: work on a connection without blocking the event loop.
 
-Jobs run one after another, each in a transaction of its own.
+Jobs run one after another, each in a transaction of its own; what can wait a moment goes with the
+next one, in the order in which it was given.
 """
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +14,8 @@ from typing import TypeVar
 
 from agent.errors import StorageFull
 from agent.storage.db import open_database
+
+_log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 # A job gets the connection inside an open transaction
@@ -25,6 +29,11 @@ _NO_ROOM = frozenset(
         sqlite3.SQLITE_CANTOPEN,
     }
 )
+_CHANGE, _LOOK = "BEGIN IMMEDIATE", "BEGIN"
+# What can wait is written by itself when nothing else is: a cut costs no more than this
+LATEST_S = 0.5
+# Tried again this much later where there was no room
+NO_ROOM_WAIT_S = 30.0
 
 
 class DatabaseWorker:
@@ -35,6 +44,8 @@ class DatabaseWorker:
         self._migrations = migrations
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"db-{path.stem}")
+        self._later: list[tuple[Job[object], Callable[[], None]]] = []
+        self._flush: asyncio.TimerHandle | None = None
 
     async def transact(self, job: Job[R]) -> R:
         """What `job` returns, after its changes are durable.
@@ -43,7 +54,7 @@ class DatabaseWorker:
             StorageFull: nothing was changed.
         """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._run, job, "BEGIN IMMEDIATE")
+        return await loop.run_in_executor(self._thread, self._run, job, _CHANGE)
 
     async def look(self, job: Job[R]) -> R:
         """What `job`, which changes nothing, returns; a disk that takes no writes does not matter.
@@ -52,20 +63,52 @@ class DatabaseWorker:
             StorageFull: there is nothing to look at, and no room to make it.
         """
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, self._run, job, "BEGIN")
+        return await loop.run_in_executor(self._thread, self._run, job, _LOOK)
+
+    def later(self, job: Job[object], committed: Callable[[], None] = lambda: None) -> None:
+        """Have `job` done in the next transaction, or in one of its own within a moment.
+
+        It may run more than once where a transaction fails, and is committed once.
+
+        Args:
+            committed: called in the worker's thread when it is durable.
+        """
+        self._later.append((job, committed))
+        self._flush_in(LATEST_S)
 
     async def aclose(self) -> None:
+        if self._flush is not None:
+            self._flush.cancel()
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._thread, self._close)
         self._thread.shutdown(wait=False)
+
+    def _flush_in(self, wait_s: float) -> None:
+        if self._flush is None:
+            self._flush = asyncio.get_running_loop().call_later(wait_s, self._begin_flush)
+
+    def _begin_flush(self) -> None:
+        self._flush = None
+        if self._later:
+            loop = asyncio.get_running_loop()
+            flushed = loop.run_in_executor(self._thread, self._write_later)
+            flushed.add_done_callback(lambda _done: self._flush_again())
+
+    def _flush_again(self) -> None:
+        if self._later:
+            self._flush_in(NO_ROOM_WAIT_S)
 
     def _run(self, job: Job[R], begin: str) -> R:
         if self._connection is None:
             self._connection = open_database(self._path, self._migrations)
         connection = self._connection
+        # More may be added by another thread meanwhile
+        later = list(self._later) if begin == _CHANGE else []
         try:
             connection.execute(begin)
             try:
+                for earlier, _ in later:
+                    earlier(connection)
                 result = job(connection)
             except BaseException:
                 connection.rollback()
@@ -78,9 +121,20 @@ class DatabaseWorker:
             if getattr(err, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _NO_ROOM:
                 raise StorageFull(f"{self._path} was not written: {err}") from err
             raise
+        del self._later[: len(later)]
+        for _, committed in later:
+            committed()
         return result
 
+    def _write_later(self) -> None:
+        try:
+            self._run(lambda _db: None, _CHANGE)
+        except StorageFull as err:
+            _log.warning("kept for later: %s", err)
+
     def _close(self) -> None:
+        if self._later:
+            self._write_later()
         if self._connection is not None:
             self._connection.close()
             self._connection = None

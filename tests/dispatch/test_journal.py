@@ -1,5 +1,6 @@
 """Inbox, outbox and session share one database and one transaction."""
 
+import dataclasses
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from agent.dispatch import inbox, outbox, session
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import MIGRATIONS, InboxState, open_journal
 from agent.dispatch.outbox import MAX_ANNOUNCEMENTS_KEPT
-from agent.messages import ChatMessage, Provenance, ToolCall
+from agent.messages import Attachment, ChatMessage, Outbound, Provenance, ToolCall
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.channel import message
 
@@ -41,6 +42,40 @@ async def test_what_was_accepted_comes_back_as_it_was(journal: DatabaseWorker) -
     (left,) = await journal.transact(inbox.unanswered)
     assert left.inbound == inbound
     assert (left.attempts, left.acted) == (0, False)
+
+
+async def test_what_came_with_a_message_comes_back_with_it(journal: DatabaseWorker) -> None:
+    inbound = dataclasses.replace(
+        message("look"),
+        thread="7",
+        strand="job-tea",
+        is_group=True,
+        sender_name="Ann",
+        quoted="what was said",
+        sent_at_s=1_700_000_000.5,
+        attachments=(Attachment("/a/b.png", "image/png", "b", 12),),
+        person="p1",
+    )
+    await journal.transact(lambda db: inbox.accept(db, inbound))
+    (left,) = await journal.transact(inbox.unanswered)
+    assert left.inbound == inbound
+
+
+async def test_files_wait_in_the_outbox_with_their_answer(journal: DatabaseWorker) -> None:
+    accepted = await journal.transact(lambda db: inbox.accept(db, message("hi")))
+    assert accepted is not None
+    files = (Attachment("/a/b.png", "image/png", "b", 12),)
+    answer = await journal.transact(lambda db: outbox.add(db, accepted, "see", files))
+    assert answer.files == files
+    assert await journal.transact(outbox.undelivered) == [answer]
+
+
+async def test_a_turn_that_was_cut_short_does_not_count(journal: DatabaseWorker) -> None:
+    accepted = await journal.transact(lambda db: inbox.accept(db, message("hi"), begins=True))
+    assert accepted is not None
+    await journal.transact(lambda db: inbox.put_back(db, accepted.inbox_id))
+    (left,) = await journal.transact(inbox.unanswered)
+    assert left.attempts == 0
 
 
 async def test_attempts_and_effects_are_remembered(journal: DatabaseWorker) -> None:
@@ -92,8 +127,13 @@ async def test_an_older_journal_keeps_its_answers(tmp_path: Path) -> None:
             " 'accepted')"
         )
     )
-    accepted = Accepted(1, message("hi"))
-    answer = await older.transact(lambda db: outbox.add(db, accepted, "hello"))
+    await older.transact(
+        lambda db: db.execute(
+            "INSERT INTO outbox (inbox_id, channel, recipient, in_reply_to, text, state)"
+            " VALUES (1, 'fake', 'chat', '1', 'hello', 'pending')"
+        )
+    )
+    accepted, answer = Accepted(1, message("hi")), Outbound(1, "fake", "chat", "hello", "1")
     await older.aclose()
     newer = open_journal(tmp_path / "agent.db")
     assert await newer.transact(outbox.undelivered) == [answer]
@@ -113,37 +153,8 @@ async def test_history_comes_back_in_order_with_its_tool_calls(journal: Database
     await journal.transact(
         lambda db: session.append(db, "c", session.History(said, Provenance.OWNER))
     )
-    history = await journal.transact(lambda db: session.history(db, "c", 50))
+    history = await journal.transact(lambda db: session.history(db, "c"))
     assert history == session.History(said, Provenance.OWNER)
-
-
-async def test_history_never_begins_inside_a_turn(journal: DatabaseWorker) -> None:
-    call = ToolCall("c1", "lamp", "{}")
-    said = (
-        ChatMessage.user("one"),
-        ChatMessage.assistant("", (call,)),
-        ChatMessage.tool(call, "done"),
-        ChatMessage.assistant("yes"),
-        ChatMessage.user("two"),
-        ChatMessage.assistant("no"),
-    )
-    await journal.transact(
-        lambda db: session.append(db, "c", session.History(said, Provenance.OWNER))
-    )
-    history = await journal.transact(lambda db: session.history(db, "c", 4))
-    assert [m.text for m in history.messages] == ["two", "no"]
-
-
-async def test_trust_of_a_history_is_that_of_what_is_still_shown(journal: DatabaseWorker) -> None:
-    def turn(text: str, trust: Provenance) -> session.History:
-        return session.History((ChatMessage.user(text), ChatMessage.assistant("ok")), trust)
-
-    await journal.transact(lambda db: session.append(db, "c", turn("old", Provenance.WEB)))
-    await journal.transact(lambda db: session.append(db, "c", turn("new", Provenance.OWNER)))
-    whole = await journal.transact(lambda db: session.history(db, "c", 50))
-    latest = await journal.transact(lambda db: session.history(db, "c", 2))
-    assert whole.provenance is Provenance.WEB
-    assert latest.provenance is Provenance.OWNER
 
 
 async def test_a_failed_job_changes_nothing(journal: DatabaseWorker) -> None:

@@ -74,3 +74,43 @@ async def test_looking_waits_for_no_writer_and_needs_no_room(tmp_path: Path) -> 
     other.close()
     await worker.aclose()
     assert found == [("old",)]
+
+
+def later_insert(db: sqlite3.Connection) -> None:
+    db.execute("INSERT INTO t VALUES ('later')")
+
+
+async def test_what_can_wait_goes_with_the_next_transaction(worker: DatabaseWorker) -> None:
+    committed: list[int] = []
+    worker.later(later_insert, lambda: committed.append(1))
+    assert await worker.look(count) == 0
+    assert await worker.transact(count) == 1
+    assert committed == [1]
+    assert await worker.transact(count) == 1
+
+
+async def test_what_waits_survives_a_transaction_that_fails(worker: DatabaseWorker) -> None:
+    def fail(_db: sqlite3.Connection) -> None:
+        raise ZeroDivisionError
+
+    worker.later(later_insert)
+    with pytest.raises(ZeroDivisionError):
+        await worker.transact(fail)
+    assert await worker.transact(count) == 1
+
+
+async def test_what_waits_is_written_when_nothing_else_is(worker: DatabaseWorker) -> None:
+    written = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    worker.later(later_insert, lambda: loop.call_soon_threadsafe(written.set))
+    await written.wait()
+    assert await worker.look(count) == 1
+
+
+async def test_what_waits_is_written_at_the_end(tmp_path: Path) -> None:
+    worker = DatabaseWorker(tmp_path / "b.db", ("CREATE TABLE t (x)",))
+    worker.later(later_insert)
+    await worker.aclose()
+    after = DatabaseWorker(tmp_path / "b.db", ("CREATE TABLE t (x)",))
+    assert await after.look(count) == 1
+    await after.aclose()

@@ -13,6 +13,7 @@ LAYERS = (
             "answering",
             "app",
             "cli",
+            "doorway",
             "hands",
             "reaching",
             "remembering",
@@ -25,7 +26,18 @@ LAYERS = (
     frozenset({"channels", "providers", "tools", "memory"}),
     frozenset({"link", "peripherals", "embeddings", "security", "storage"}),
     frozenset(
-        {"clock", "config", "errors", "http", "logs", "messages", "printable", "sse", "wording"}
+        {
+            "clock",
+            "config",
+            "crash",
+            "errors",
+            "http",
+            "logs",
+            "messages",
+            "printable",
+            "sse",
+            "wording",
+        }
     ),
 )
 # Modules that must stay portable or pure: everything they may import, theirs and Python's

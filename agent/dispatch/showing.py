@@ -1,0 +1,71 @@
+"""What a person sees while they wait: that their message is here, that somebody types, what came.
+
+An ornament: it waits for nothing, holds up nothing, and its failures are nobody's business.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass
+
+from agent.channels.base import Channel, Mark
+from agent.clock import Clock
+from agent.messages import Inbound
+
+_log = logging.getLogger(__name__)
+
+# A platform that is slower than this about an ornament does not get it
+SHOW_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """Shows how it stands with one message, where its channel can.
+
+    What nobody has written gets no marks, and nobody sees it being worked on.
+    """
+
+    channel: Channel
+    inbound: Inbound
+    clock: Clock
+
+    @property
+    def has_marks(self) -> bool:
+        return self.channel.abilities.shows_marks and not self.inbound.strand
+
+    @contextlib.asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """The message is marked as seen, and somebody types, until the answer is there."""
+        if not self.has_marks and self._typing_every_s is None:
+            yield
+            return
+        at_work = asyncio.ensure_future(self._work())
+        try:
+            yield
+        finally:
+            at_work.cancel()
+
+    async def end(self, mark: Mark) -> None:
+        """Whether it came to an answer."""
+        if self.has_marks:
+            await _try(self.channel.mark(self.inbound, mark))
+
+    @property
+    def _typing_every_s(self) -> float | None:
+        return None if self.inbound.strand else self.channel.abilities.typing_every_s
+
+    async def _work(self) -> None:
+        if self.has_marks:
+            await _try(self.channel.mark(self.inbound, Mark.SEEN))
+        while (every_s := self._typing_every_s) is not None:
+            await _try(self.channel.typing(self.inbound))
+            await self.clock.sleep(every_s)
+
+
+async def _try(shown: Awaitable[None]) -> None:
+    try:
+        async with asyncio.timeout(SHOW_TIMEOUT_S):
+            await shown
+    except Exception as err:  # noqa: BLE001 - an ornament of a channel ends nothing
+        _log.debug("not shown: %r", err)
