@@ -11,7 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.channels.base import Channel
-from agent.channels.settings import ChannelsSettings, SpeechSettings, TelegramSettings
+from agent.channels.settings import (
+    ChannelsSettings,
+    SignalSettings,
+    SpeechSettings,
+    TelegramSettings,
+)
 from agent.clock import Clock
 from agent.config import Secret
 from agent.errors import ConfigRefused
@@ -68,6 +73,8 @@ def open_channels(settings: Settings, reach: Reach) -> tuple[Channel, ...]:
     channels: list[Channel] = []
     if settings.channels.telegram is not None:
         channels.append(_telegram(settings.channels.telegram, settings.channels, reach))
+    if settings.channels.signal is not None:
+        channels.append(_signal(settings.channels.signal, settings.channels, reach))
     return tuple(channels)
 
 
@@ -102,6 +109,14 @@ def _telegram(wanted: TelegramSettings, channels: ChannelsSettings, reach: Reach
     )
     api = TelegramApi(token, wanted.base_url, reach.http)
     return TelegramChannel(api, wanted, place, reach.clock)
+
+
+def _signal(wanted: SignalSettings, channels: ChannelsSettings, reach: Reach) -> Channel:
+    from agent.channels.keeping import Keeping
+    from agent.channels.signal.channel import Place, SignalChannel
+
+    place = Place(Keeping(reach.paths.inbox), reach.knows, _transcriber(channels, reach))
+    return SignalChannel(wanted, place, reach.http, reach.clock)
 
 
 def _transcriber(channels: ChannelsSettings, reach: Reach) -> "Transcriber | None":

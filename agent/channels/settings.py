@@ -7,6 +7,13 @@ from msgspec import Meta
 from agent.config import Secret, Section
 
 Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$", description="a URL")]
+Account = Annotated[
+    str,
+    Meta(
+        pattern=r"^(\+[1-9][0-9]{4,14}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$",
+        description="a telephone number such as +4915112345678, or an account id",
+    ),
+]
 
 
 class TerminalSettings(Section, frozen=True, kw_only=True):
@@ -29,6 +36,19 @@ class TelegramSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
+class SignalSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.signal]` section: an account that a signal-cli daemon holds the keys of."""
+
+    # Where `signal-cli daemon --http` listens; it asks nobody who they are, so on this machine
+    base_url: Address = "http://127.0.0.1:8080"
+    # Its number, or its id where it has none; needed where the daemon has several
+    account: Account = ""
+    # In groups it hears those who speak to it, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
+    # Where the account is a person's own: it answers what they write to themselves
+    note_to_self: bool = False
+
+
 class SpeechSettings(Section, frozen=True, kw_only=True):
     """The `[channels.speech]` section: a service that writes down what was said."""
 
@@ -43,4 +63,5 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     """The `[channels]` tables: a platform is there where its table is."""
 
     telegram: TelegramSettings | None = None
+    signal: SignalSettings | None = None
     speech: SpeechSettings | None = None

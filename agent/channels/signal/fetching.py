@@ -1,0 +1,141 @@
+"""The files of a message, fetched before anybody hears of it.
+
+The daemon hands them out as Base64 inside JSON: it is decoded while it comes, so that no file is
+ever held in memory. What cannot be had is said in the message.
+"""
+
+import asyncio
+import binascii
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import replace
+
+from agent.channels.keeping import MAX_FILE_BYTES, Keeping
+from agent.channels.signal.daemon import Daemon, result_in
+from agent.channels.signal.envelope import File
+from agent.channels.signal.places import parameters_of
+from agent.channels.transcribing import Transcriber
+from agent.errors import ChannelError, ChannelUnavailable, NetworkError
+from agent.http import HttpAnswer
+from agent.messages import Attachment, Inbound
+from agent.printable import printable_line
+
+# All files of a message; until then nothing else is heard, and a stream that is not read for
+# longer is taken for dead
+FETCH_TIMEOUT_S = 40.0
+# Telephones let nobody send more at once
+MAX_FILES = 32
+MAX_TYPE_CHARS = 100
+# What stands before the file in an answer is short; an answer without one is an error
+MAX_HEAD_BYTES = 64 * 1024
+_HEAD = re.compile(rb'"data"\s*:\s*"')
+_ANY_TYPE = "application/octet-stream"
+
+
+class Fetching:
+    """Fetches files of one account.
+
+    Args:
+        transcriber: writes down voice messages; None where no service is configured.
+        beat: says that the platform was heard.
+    """
+
+    def __init__(
+        self,
+        daemon: Daemon,
+        keeping: Keeping,
+        transcriber: Transcriber | None,
+        beat: Callable[[], None],
+    ) -> None:
+        self._daemon = daemon
+        self._keeping = keeping
+        self._transcriber = transcriber
+        self._beat = beat
+
+    async def with_files(self, inbound: Inbound, files: Sequence[File]) -> Inbound:
+        """The message with its files, and a line for each that could not be had."""
+        kept: list[Attachment] = []
+        lines = [inbound.text]
+        place = parameters_of(inbound.reply_target)
+        deadline_s = asyncio.get_running_loop().time() + FETCH_TIMEOUT_S
+        for file in files[:MAX_FILES]:
+            try:
+                async with asyncio.timeout_at(deadline_s):
+                    attachment = await self._fetch(file, place)
+            except TimeoutError:
+                attachment = "it did not come in time"
+            except ChannelError as err:
+                attachment = str(err)
+            if isinstance(attachment, str):
+                lines.append(f"[{in_words(file)} that could not be fetched: {attachment}]")
+                continue
+            kept.append(attachment)
+            if attachment.media_type.startswith("audio/"):
+                lines.append(await self._said(attachment))
+        text = "\n".join(line for line in lines if line)
+        return replace(inbound, text=text, attachments=tuple(kept))
+
+    async def _fetch(self, file: File, place: Mapping[str, object]) -> Attachment | str:
+        if (file.size or 0) > MAX_FILE_BYTES:
+            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        async with self._daemon.answering("getAttachment", {"id": file.id, **_one(place)}) as got:
+            return await self._keeping.keep(self._pieces(got), _type(file), file.filename or "")
+
+    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
+        """What the Base64 in an answer stands for; raises as a call does."""
+        try:
+            head = await _head(answer)
+            rest = head
+            while True:
+                encoded, end, _ = rest.partition(b'"')
+                # Four letters stand for three bytes; the others wait for their like
+                whole = len(encoded) if end else len(encoded) // 4 * 4
+                if whole:
+                    yield binascii.a2b_base64(encoded[:whole], strict_mode=True)
+                if end:
+                    return
+                piece = await answer.read()
+                if not piece:
+                    raise ChannelUnavailable("signal-cli broke off in the middle of a file")
+                self._beat()
+                rest = encoded[whole:] + piece
+        except NetworkError as err:
+            raise ChannelUnavailable(str(err)) from err
+        except binascii.Error as err:
+            raise ChannelUnavailable("signal-cli sent a file that cannot be decoded") from err
+
+    async def _said(self, speech: Attachment) -> str:
+        if self._transcriber is None:
+            return "[a voice message; no speech service is configured that writes it down]"
+        text, trouble = await self._transcriber.words(speech)
+        self._beat()
+        return text or f"[a voice message that was not written down: {trouble}]"
+
+
+def in_words(file: File) -> str:
+    """What a person would call it."""
+    kind = _type(file).partition("/")[0]
+    kinds = {"image": "a picture", "audio": "a voice message", "video": "a video"}
+    return kinds.get(kind, "a file")
+
+
+async def _head(answer: HttpAnswer) -> bytes:
+    """What follows the opening of the file's text; raises what the daemon says instead of it."""
+    head = b""
+    while (piece := await answer.read()) and len(head) <= MAX_HEAD_BYTES:
+        head += piece
+        if found := _HEAD.search(head):
+            return head[found.end() :]
+    result_in("getAttachment", head)
+    raise ChannelUnavailable("signal-cli sent no file")
+
+
+def _type(file: File) -> str:
+    told = printable_line(file.content_type or "", MAX_TYPE_CHARS).strip()
+    return told if "/" in told else _ANY_TYPE
+
+
+def _one(place: Mapping[str, object]) -> Mapping[str, object]:
+    """This call names one recipient, not a list."""
+    recipient = place.get("recipient")
+    return {"recipient": recipient[0]} if isinstance(recipient, list) else place

@@ -1,0 +1,43 @@
+"""Where messages of Signal go and which one is meant, as words of ours and as parameters.
+
+A conversation is a group or a person, who is known by the account's id; a message is known by its
+author and the time at which the author's program says it was written.
+"""
+
+from dataclasses import dataclass
+
+# Group ids and account ids could not be told apart for certain
+_GROUP = "group."
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What Signal knows one message by."""
+
+    author: str
+    timestamp_ms: int
+
+
+def target_of(group_id: str, person: str) -> str:
+    """The `reply_target` of a message."""
+    return f"{_GROUP}{group_id}" if group_id else person
+
+
+def parameters_of(target: str) -> dict[str, object]:
+    """The same for a call."""
+    if target.startswith(_GROUP):
+        return {"groupId": target.removeprefix(_GROUP)}
+    return {"recipient": [target]}
+
+
+def id_of(author: str, timestamp_ms: int) -> str:
+    """The `message_id` of a message."""
+    return f"{author}:{timestamp_ms}"
+
+
+def written_of(message_id: str) -> Written | None:
+    """The message of an id of ours; None of any other."""
+    author, _, timestamp = message_id.rpartition(":")
+    if not author or not (timestamp.isascii() and timestamp.isdigit()):
+        return None
+    return Written(author, int(timestamp))
