@@ -41,6 +41,11 @@ def _reflex(found: re.Match[str]) -> Json:
     }
 
 
+def _job(found: re.Match[str]) -> Json:
+    what = "message" if found["what"].lower() == "say" else "prompt"
+    return {"name": f"the_{what}", "at": found["at"], what: found["text"]}
+
+
 def _whole_text(name: str) -> Arguments:
     return lambda found: {name: found["text"].strip()}
 
@@ -56,6 +61,7 @@ _RULES: tuple[tuple[str, str, Arguments], ...] = (
         "reflex_add",
         _reflex,
     ),
+    (r"at (?P<at>\d{4}-\S+) (?P<what>say|do): (?P<text>.+)", "cron_add", _job),
     (r".*humidity of the (?P<pin>\w+)", "board_climate_read", lambda found: {"pin": found["pin"]}),
     (r"remember (?:that )?(?P<text>.+)", "memory_store", _whole_text("content")),
     (r"(?:请)?记住[,,::]?(?P<text>.+)", "memory_store", _whole_text("content")),
@@ -127,6 +133,8 @@ def _done(fields: dict[str, object], *, is_chinese: bool) -> str:
         return "我记住了。" if is_chinese else "I will remember that."
     if "reflex" in fields:
         return f"The board does that by itself now. {fields['rule']}"
+    if "job" in fields:
+        return f"{fields['job']} runs at {fields['first']}."
     if "watching" in fields:
         return f"I will tell you ({fields['watching']})."
     return ""
