@@ -20,7 +20,7 @@ async def heard_since(journal: DatabaseWorker, after_id: int, limit: int) -> lis
 def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[Heard]:
     rows = db.execute(
         "SELECT id, channel, message_id, sender, reply_target, thread, text, provenance,"
-        " received_at_s FROM inbox WHERE id > ? AND state IN (?, ?) AND strand IS NULL"
+        " received_at_s, json_extract(CAST(more AS TEXT), '$.person') FROM inbox WHERE id > ? AND state IN (?, ?) AND strand IS NULL"
         # Beyond a message that is still being answered nobody may look: it would be passed over
         " AND NOT EXISTS (SELECT 1 FROM inbox AS open WHERE open.id < inbox.id"
         " AND open.state IN ('accepted', 'running')) ORDER BY id LIMIT ?",
@@ -29,8 +29,8 @@ def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[Heard]:
     return [_heard(row) for row in rows]
 
 
-def _heard(row: tuple[int, str, str, str, str, str | None, str, int, float]) -> Heard:
-    heard_id, channel, message_id, sender, target, thread, text, trust, at_s = row
+def _heard(row: tuple[int, str, str, str, str, str | None, str, int, float, str | None]) -> Heard:
+    heard_id, channel, message_id, sender, target, thread, text, trust, at_s, person = row
     inbound = Inbound(
         message_id=message_id,
         channel=channel,
@@ -40,5 +40,6 @@ def _heard(row: tuple[int, str, str, str, str, str | None, str, int, float]) -> 
         received_at_s=at_s,
         provenance=Provenance(trust),
         thread=thread,
+        person=person or "",
     )
-    return Heard(heard_id, sender, inbound.conversation, text, inbound.provenance)
+    return Heard(heard_id, inbound.who, inbound.conversation, text, inbound.provenance)

@@ -18,7 +18,7 @@ _COUNTED = 1000
 
 async def told(memory: Memory, inbound: Inbound) -> str:
     """The newest of what is known, and of everything how much is whose word."""
-    scope = Scope(inbound.sender)
+    scope = Scope(inbound.who)
     try:
         count = await memory.count(scope)
         known = await memory.list(scope, limit=_COUNTED)

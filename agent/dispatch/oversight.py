@@ -38,9 +38,13 @@ class Oversight:
     def stop(self) -> EmergencyStop:
         return self._stop
 
+    @property
+    def boards(self) -> Sequence[Board]:
+        return self._boards
+
     async def engage(self, inbound: Inbound) -> None:
         """Stop everything, whoever says so; before the message is even recorded."""
-        who = printable_line(inbound.sender, _MAX_WHO_CHARS)
+        who = printable_line(inbound.who, _MAX_WHO_CHARS)
         self._is_recorded = await self._stop.engage(f"by {who} on {inbound.channel}")
 
     async def obey(self, command: Command, inbound: Inbound) -> str:

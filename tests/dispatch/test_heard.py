@@ -57,3 +57,19 @@ async def test_what_a_job_began_was_said_by_nobody(tmp_path: Path) -> None:
     await journal.transact(job)
     assert await heard_since(journal, 0, 9) == []
     await journal.aclose()
+
+
+async def test_what_was_said_is_kept_for_whoever_they_are_to_us(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "agent.db")
+    inbound = Inbound("1", "signal", "uuid", "uuid", "tea", 1.0, Provenance.OWNER, person="owner")
+
+    def job(db: object) -> None:
+        accepted = inbox.accept(db, inbound)  # type: ignore[arg-type]  # a connection
+        assert accepted is not None
+        inbox.close(db, accepted.inbox_id, InboxState.ANSWERED)  # type: ignore[arg-type]  # the same
+
+    await journal.transact(job)
+    assert await heard_since(journal, 0, 9) == [
+        Heard(1, "owner", "signal_uuid_uuid", "tea", Provenance.OWNER)
+    ]
+    await journal.aclose()
