@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     _add_stop(commands)
     _add_looking(commands)
     add_oversight(commands)
+    _add_jobs(commands)
     _add_models(commands)
     _add_memory(commands)
     _add_board(commands)
@@ -93,6 +94,26 @@ def _add_looking(commands: Commands) -> None:
         examples="  barnacle doctor\n  barnacle doctor --json\n",
         json=True,
     )
+
+
+def _add_jobs(commands: Commands) -> None:
+    jobs = add(
+        commands,
+        "jobs",
+        "See what the agent does at times, and what came of it",
+        examples="  barnacle jobs list\n  barnacle jobs run heartbeat\n"
+        "  barnacle jobs pause watering\n",
+    )
+    actions = jobs.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "List jobs, when each runs next, and what came of it last", json=True)
+    named = {
+        "remove": "Have a job no more",
+        "pause": "Let a job rest until you resume it",
+        "resume": "Have a paused job go on",
+        "run": "Run a job once, now, whatever its time is",
+    }
+    for action, about in named.items():
+        add(actions, action, about).add_argument("name", type=text, help="its name")
 
 
 def _add_models(commands: Commands) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
+from agent.schedule.trust import RELEASED_S
 
-# 2026-01-01: this program is younger, so no right clock shows an earlier time
-_EARLIEST_S = 1_767_225_600
+_EARLIEST_S = RELEASED_S
 # Memories are newer than the clock by more than this: it went back
 _TOLERANCE_S = 3600
 _TIMESYNC = Path("/run/systemd/timesync")
@@ -18,7 +18,9 @@ async def check(patient: Patient) -> Finding:
     shown = time.strftime("%Y-%m-%d %H:%M", time.gmtime(now_s))
     remedy = "connect the network, or set it with `sudo date -s`"
     if now_s < _EARLIEST_S:
-        return Finding.failed(f"the clock says {shown} UTC, which is long past: {remedy}")
+        return Finding.failed(
+            f"the clock says {shown} UTC, which is long past, and no job of a time runs: {remedy}"
+        )
     newest_s = await in_daemon_thread(lambda: _newest_change_s(patient.databases))
     if newest_s > now_s + _TOLERANCE_S:
         return Finding.failed(f"the clock says {shown} UTC, older than what is stored: {remedy}")
