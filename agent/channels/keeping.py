@@ -5,6 +5,7 @@ the oldest go first; what is there was flushed before the message that speaks of
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import secrets
@@ -85,7 +86,7 @@ class Keeping:
         except OSError as err:
             return f"it cannot be kept: {err.strerror}"
         finally:
-            await asyncio.to_thread(part.unlink, missing_ok=True)
+            await asyncio.to_thread(_remove, part)
         return Attachment(str(path), kind, printable_line(name, MAX_NAME_CHARS), size)
 
     async def _write(self, part: Path, pieces: AsyncIterator[bytes]) -> int:
@@ -132,6 +133,11 @@ def _new_name(kind: str) -> str:
     """Sorted by time, and nothing that anybody could guess."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     return f"{stamp}-{secrets.token_hex(6)}{_SUFFIXES.get(kind, '.bin')}"
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _write_all(handle: int, piece: bytes) -> None:

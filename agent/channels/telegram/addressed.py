@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from agent.channels.telegram.updates import Entity, Message
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?=\s|$)")
+_HEARD_BY_ALL = frozenset({"stop", "estop"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ def is_addressed(message: Message, me: Self) -> bool:
         return True
     if any(_is_me(words, entity, me) for words, entity in _marked(message)):
         return True
+    command = _COMMAND.match(message.words)
+    if command is not None and (command[2] or me.username).lower() == me.username.lower():
+        # Without a name it is for every bot there; what makes safe is heard all the same
+        return command[2] is not None or command[1].lower() in _HEARD_BY_ALL
     return bool(me.username) and _named(me).search(message.words) is not None
 
 

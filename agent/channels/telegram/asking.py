@@ -61,16 +61,14 @@ class Asking:
         answer = Answer.NONE
         # Before it is shown: a quick thumb must find the question open
         waiting = asyncio.ensure_future(self._questions.wait(address, question))
+        putting = asyncio.ensure_future(self._put(address, question, told))
         try:
-            # Its first step opens it
-            await asyncio.sleep(0)
-            shown = await self._put(address, question, told)
-            try:
-                answer = await waiting
-            finally:
-                self._close(address, shown, told[-1], answer)
+            # Its buttons are to go also where nobody waits for them any more
+            await asyncio.shield(putting)
+            answer = await waiting
         finally:
             waiting.cancel()
+            self._close(address, putting, told[-1], answer)
         return answer
 
     async def press(self, callback: Callback) -> None:
@@ -110,18 +108,21 @@ class Asking:
         number = shown.get("message_id") if isinstance(shown, dict) else None
         return number if isinstance(number, int) else 0
 
-    def _close(self, address: Address, shown: int, text: str, answer: Answer) -> None:
+    def _close(
+        self, address: Address, putting: "asyncio.Future[int]", text: str, answer: Answer
+    ) -> None:
         """Write the outcome, also where whoever asked is being cancelled."""
-        task = asyncio.create_task(self._write(address, shown, text, answer))
+        task = asyncio.create_task(self._write(address, putting, text, answer))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    async def _write(self, address: Address, shown: int, text: str, answer: Answer) -> None:
-        place = {"chat_id": self._words.chat_of(address.target), "message_id": shown}
+    async def _write(
+        self, address: Address, putting: "asyncio.Future[int]", text: str, answer: Answer
+    ) -> None:
         try:
-            await self._api.call(
-                "editMessageText", {**place, "text": f"{text}\n\n{_OUTCOMES[answer]}"}
-            )
+            place = {"chat_id": self._words.chat_of(address.target), "message_id": await putting}
+            told = {**place, "text": f"{text}\n\n{_OUTCOMES[answer]}"}
+            await self._api.call("editMessageText", told)
         except ChannelError as err:
             _log.info("a question keeps its buttons: %s", err)
 

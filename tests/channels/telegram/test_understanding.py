@@ -1,0 +1,138 @@
+"""Who says what: no field that a person can choose makes anybody somebody else."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.channels.telegram.addressed import Self, utf16_slice, without_calling
+from agent.channels.telegram.understanding import FORWARDED, is_for_us, number_of, understood
+from agent.channels.telegram.updates import Message, read_updates
+from tests.fakes.telegram_world import ANNA, GROUP, USERNAME, World
+
+ME = Self(123456, USERNAME)
+CHANNEL = {"id": -1007, "type": "channel", "title": "News"}
+OWNERS = {"type": "user", "date": 1, "sender_user": {"id": ANNA, "is_bot": False}}
+
+
+def message(text: str = "lamp on", place: int = ANNA, **more: Any) -> Message:
+    told = World().message(place, ANNA, text) | more
+    return msgspec.convert(
+        {key: value for key, value in told.items() if value is not None}, Message
+    )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"from": None}, id="nobody"),
+        pytest.param({"from": {"id": 5, "is_bot": True, "first_name": "Bot"}}, id="a bot"),
+        pytest.param({"sender_chat": CHANNEL}, id="a channel's post in a group"),
+        pytest.param({"chat": CHANNEL, "from": None}, id="a channel's post"),
+        pytest.param({"sender_chat": {"id": GROUP, "type": "group"}}, id="an anonymous admin"),
+        pytest.param({"is_automatic_forward": True}, id="forwarded by the platform"),
+        pytest.param({"migrate_to_chat_id": -1001}, id="the chat has moved"),
+    ],
+)
+def test_what_is_not_a_persons_is_not_heard(fields: dict[str, Any]) -> None:
+    assert not is_for_us(message("@barnacle_bot lamp on", GROUP, **fields), ME, "all")
+
+
+def test_a_forwarded_message_is_nobodys_order_whoever_wrote_it() -> None:
+    heard = understood(message("/estop clear", forward_origin=OWNERS), ME, 0.0)
+    assert (heard.text, heard.quoted, heard.is_forwarded) == (FORWARDED, "/estop clear", True)
+
+
+def test_a_new_name_makes_nobody_somebody_else() -> None:
+    renamed = {"id": 1002, "is_bot": False, "first_name": "Anna", "username": "anna"}
+    heard = understood(message(**{"from": renamed}), ME, 0.0)
+    assert (heard.sender, heard.sender_name) == ("1002", "Anna")
+
+
+def test_names_are_cleaned_and_capped() -> None:
+    told = {"id": 1002, "is_bot": False, "first_name": "A\u202e\n\x1b[31m" + "x" * 500}
+    assert understood(message(**{"from": told}), ME, 0.0).sender_name == "A [31m" + "x" * 58
+
+
+def test_the_words_that_an_answer_picked_are_quoted() -> None:
+    answered = World().message(ANNA, ANNA, "a long story")
+    heard = understood(message(reply_to_message=answered, quote={"text": "story"}), ME, 0.0)
+    assert (heard.text, heard.quoted) == ("lamp on", "story")
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"sticker": {"emoji": "👍"}}, "[a sticker: 👍]"),
+        ({"location": {"latitude": 52.5, "longitude": 13.4}}, "[a place: 52.50000, 13.40000]"),
+        (
+            {"contact": {"first_name": "Ben", "phone_number": "+49"}},
+            "[a contact: Ben +49]",
+        ),
+        ({"dice": {"emoji": "🎲", "value": 3}}, "[something that cannot be read here]"),
+    ],
+)
+def test_nothing_disappears_in_silence(fields: dict[str, Any], said: str) -> None:
+    assert understood(message("", **fields), ME, 0.0).text == said
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("/start", "/help"), ("/start AB12-CD34", "/pair AB12-CD34")]
+)
+def test_a_bot_that_is_opened_explains_itself_or_takes_the_code_of_a_link(
+    text: str, meant: str
+) -> None:
+    assert understood(message(text), ME, 0.0).text == meant
+
+
+@given(st.text(), st.text(min_size=1), st.text())
+def test_a_stretch_is_found_by_its_utf16_units(before: str, inside: str, after: str) -> None:
+    def units(text: str) -> int:
+        return len(text.encode("utf-16-le")) // 2
+
+    assert utf16_slice(before + inside + after, units(before), units(inside)) == inside
+
+
+@given(st.integers(), st.integers(), st.text())
+def test_a_stretch_that_is_not_there_breaks_nothing(offset: int, length: int, text: str) -> None:
+    utf16_slice(text, offset, length)
+
+
+@given(st.text())
+def test_words_without_the_name_are_left_as_they_are(text: str) -> None:
+    if "@" not in text:
+        assert without_calling(text, ME) == text.strip()
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+
+
+@given(JSON)
+def test_no_result_of_a_server_breaks_the_reading(result: Any) -> None:
+    read_updates(result)
+    read_updates([{"update_id": 7, "message": result}])
+
+
+@given(JSON)
+def test_a_spoiled_field_of_a_message_is_left_out_or_heard(value: Any) -> None:
+    told = World().message(ANNA, ANNA, "lamp on")
+    for field in ("from", "chat", "entities", "reply_to_message", "photo", "text", "date"):
+        updates, highest = read_updates([{"update_id": 7, "message": told | {field: value}}])
+        assert highest == 7
+        for update in updates:
+            assert update.message is not None
+            if is_for_us(update.message, ME, "all"):
+                understood(update.message, ME, 0.0)
+
+
+def test_numbers_of_messages_are_told_from_words() -> None:
+    assert [number_of(one) for one in ("7:12", "12", "-5:3", "", "job", "7:x")] == [
+        *(12, 12, 3),
+        *(None, None, None),
+    ]

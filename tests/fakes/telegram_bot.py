@@ -1,0 +1,91 @@
+"""A Telegram channel with the server behind it, listening, and what it was told."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from agent.channels.keeping import Keeping
+from agent.channels.settings import TelegramSettings
+from agent.channels.telegram.api import TelegramApi
+from agent.channels.telegram.channel import Place, TelegramChannel
+from agent.clock import Clock, SystemClock
+from agent.config import Secret
+from agent.http import HttpClient
+from agent.messages import Attachment, Inbound, Outbound
+from tests.fakes import telegram_server
+from tests.fakes.telegram_server import TelegramServer
+
+COMMANDS = (("help", "what can be typed"), ("stop", "break off"))
+# A server on this machine answers in milliseconds; a busy machine may need longer
+PATIENCE_S = 10.0
+
+
+@dataclass
+class Bot:
+    """The channel at work; `heard` are the messages that it has delivered."""
+
+    server: TelegramServer
+    channel: TelegramChannel
+    heard: list[Inbound] = field(default_factory=list)
+    # Set for a delivery that fails
+    trouble: Exception | None = None
+
+    async def deliver(self, inbound: Inbound) -> None:
+        if self.trouble is not None:
+            raise self.trouble
+        self.heard.append(inbound)
+
+    async def hear(self, count: int = 1) -> list[Inbound]:
+        await until(lambda: len(self.heard) >= count)
+        return self.heard[:count]
+
+    async def send(self, text: str, to: Inbound, outbox_id: int = 1, **more: Any) -> None:
+        for part, piece in enumerate(self.channel.parts(text)):
+            told = {"in_reply_to": to.message_id, "thread": to.thread, "part": part} | more
+            await self.channel.send(Outbound(outbox_id, "telegram", to.reply_target, piece, **told))
+
+
+def content_of(file: Attachment) -> bytes:
+    return Path(file.path).read_bytes()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - the other side is a server without events
+            await asyncio.sleep(0.002)
+
+
+def channel_at(
+    server: TelegramServer,
+    http: HttpClient,
+    folder: Path,
+    clock: Clock | None = None,
+    settings: TelegramSettings | None = None,
+    **more: Any,
+) -> TelegramChannel:
+    """With an agent's folder; `more` are fields of its place."""
+    api = TelegramApi(Secret(server.token), server.base_url, http)
+    place = Place(folder / "telegram", Keeping(folder / "inbox"), lambda _: True, COMMANDS)
+    place = replace(place, **more)
+    return TelegramChannel(api, settings or TelegramSettings(), place, clock or SystemClock())
+
+
+@contextlib.asynccontextmanager
+async def listening(
+    folder: Path, *, has_drafts: bool = True, listens: bool = True, **more: Any
+) -> AsyncIterator[Bot]:
+    http = HttpClient()
+    async with telegram_server.running(has_drafts=has_drafts) as server:
+        bot = Bot(server, channel_at(server, http, folder, **more))
+        task = asyncio.ensure_future(bot.channel.listen(bot.deliver)) if listens else None
+        try:
+            yield bot
+        finally:
+            if task is not None:
+                task.cancel()
+                await asyncio.wait([task])
+            await bot.channel.aclose()
+            await http.aclose()
