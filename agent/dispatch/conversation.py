@@ -92,6 +92,7 @@ class Conversations:
             outcome.text,
             session.History((ChatMessage.user(inbound.text), *outcome.added), outcome.provenance),
             InboxState.ANSWERED if outcome.is_answer else InboxState.FAILED,
+            was_too_long=outcome.was_too_long,
         )
 
     async def finish(
@@ -100,11 +101,17 @@ class Conversations:
         text: str,
         said: session.History = session.NOTHING_SAID,
         state: InboxState = InboxState.ANSWERED,
+        *,
+        was_too_long: bool = False,
     ) -> Outbound:
         """Commit an answer and what belongs to the history."""
 
         def commit(db: sqlite3.Connection) -> Outbound:
-            session.append(db, accepted.inbound.conversation, said)
+            conversation = accepted.inbound.conversation
+            session.append(db, conversation, said)
+            if was_too_long:
+                session.halve(db, conversation)
+            session.bound(db, conversation, self._agent.history_tokens)
             inbox.close(db, accepted.inbox_id, state)
             return outbox.add(db, accepted, text)
 
@@ -138,16 +145,18 @@ class Conversations:
 
     async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
         recalled = await self._recall(inbound)
-        key, most = inbound.conversation, self._agent.history_messages
+        key = inbound.conversation
         earlier, model = await self._parts.journal.look(
-            lambda db: (session.history(db, key, most), choice.chosen(db, key))
+            lambda db: (session.history(db, key), choice.chosen(db, key))
         )
         setting = PromptSetting(
             self._agent.name, self._workspace, inbound.channel, self._has_hardware()
         )
         messages = (
             ChatMessage.system(stable_prompt(setting)),
-            ChatMessage.system(changing_prompt(self._parts.clock.wall_s(), recalled)),
+            ChatMessage.system(
+                changing_prompt(self._parts.clock.wall_s(), recalled, earlier.digest)
+            ),
             *earlier.messages,
             ChatMessage.user(inbound.text),
         )

@@ -42,9 +42,10 @@ def stable_prompt(setting: PromptSetting) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def changing_prompt(wall_s: float, memories: Sequence[MemoryEntry]) -> str:
-    """What is new in every turn."""
-    sections = [f"## Date and time\n{_local_time(wall_s)}", memory_context(memories)]
+def changing_prompt(wall_s: float, memories: Sequence[MemoryEntry], digest: str = "") -> str:
+    """What is new in every turn; `digest` is what is left of turns that are not shown."""
+    earlier = f"{_EARLIER}\n{digest}" if digest else ""
+    sections = [f"## Date and time\n{_local_time(wall_s)}", earlier, memory_context(memories)]
     return "\n\n".join(section for section in sections if section)
 
 
@@ -65,6 +66,7 @@ def provenance_of(memories: Sequence[MemoryEntry]) -> Provenance:
     return min((entry.provenance for entry in shown), default=Provenance.OWNER)
 
 
+_EARLIER = "## Earlier in this conversation"
 _TASK = (
     "## Task\nDo what the person asks, with tools where they help, and say what came of it. "
     "Use a tool instead of guessing: readings, files, memories and the time are only known by "

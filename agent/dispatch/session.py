@@ -1,7 +1,7 @@
 """The history of a conversation: what a model is shown again, in an order that models accept.
 
-It begins with a person's message, alternates, and never holds a tool result without its call.
-What was read in a turn lowers the trust of every later turn that is shown it.
+It is bounded by what it costs a model, in tokens: older turns go as a whole and leave a digest.
+What was read in a turn lowers the trust of every later turn that is shown it, or its digest.
 Functions take a connection inside a transaction.
 """
 
@@ -11,17 +11,41 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
+from agent.dispatch.condensing import digest, normalised, with_short_result, without_ballast
+from agent.dispatch.estimate import tokens_of
 from agent.messages import ChatMessage, Provenance, Role
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(ChatMessage).decode
 
+# Of what is allowed, so much is left by a compaction: the beginning that a service has cached
+# changes once in many turns, not in every one
+KEPT_SHARE = 0.6
+# Of the results of a turn that is too long by itself; as much as of one that no model took
+LONGEST_RESULT_CHARS = 2000
+# A message in the database takes about this many bytes for a token, rather fewer
+_BYTES_PER_TOKEN = 3
+
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Messages, and the lowest trust of anything that was read for them."""
+    """Messages, and the lowest trust of anything that was read for them.
+
+    Args:
+        digest: what is left of the turns before them.
+    """
 
     messages: tuple[ChatMessage, ...]
+    provenance: Provenance
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """One row."""
+
+    row_id: int
+    message: ChatMessage
     provenance: Provenance
 
 
@@ -40,17 +64,35 @@ def append(connection: sqlite3.Connection, conversation: str, said: History) -> 
     )
 
 
-def history(connection: sqlite3.Connection, conversation: str, limit: int) -> History:
-    """At most the last `limit` messages, oldest first, cut at the beginning of a turn."""
-    rows = connection.execute(
-        "SELECT message, provenance FROM turns WHERE conversation = ? ORDER BY id DESC LIMIT ?",
-        (conversation, limit),
-    ).fetchall()
-    messages = from_a_turns_beginning([_decode(blob) for blob, _ in reversed(rows)])
-    shown = rows[: len(messages)]
-    return History(
-        messages, Provenance(min((trust for _, trust in shown), default=Provenance.OWNER))
-    )
+def history(connection: sqlite3.Connection, conversation: str) -> History:
+    """Everything that is kept of the conversation, oldest first, fit to be shown."""
+    kept = _rows(connection, conversation)
+    shown = kept[_first_turn(kept) :]
+    text, trust = _digest(connection, conversation)
+    messages = without_ballast(normalised([row.message for row in shown]))
+    return History(messages, min((trust, *(row.provenance for row in shown))), text)
+
+
+def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) -> bool:
+    """Keep the conversation within `max_tokens`; whether anything had to go."""
+    (size_bytes,) = connection.execute(
+        "SELECT coalesce(sum(length(message)), 0) FROM turns WHERE conversation = ?",
+        (conversation,),
+    ).fetchone()
+    # Mostly this is all that is looked at
+    if size_bytes <= max_tokens * _BYTES_PER_TOKEN:
+        return False
+    kept = _rows(connection, conversation)
+    if sum(tokens_of(row.message) for row in kept) <= max_tokens:
+        return False
+    _compact(connection, conversation, kept, int(max_tokens * KEPT_SHARE))
+    return True
+
+
+def halve(connection: sqlite3.Connection, conversation: str) -> None:
+    """Keep about half: a model could not be shown all of it."""
+    kept = _rows(connection, conversation)
+    _compact(connection, conversation, kept, sum(tokens_of(row.message) for row in kept) // 2)
 
 
 def clear(connection: sqlite3.Connection, conversation: str) -> int:
@@ -59,12 +101,69 @@ def clear(connection: sqlite3.Connection, conversation: str) -> int:
     connection.execute(
         "DELETE FROM spent WHERE kind = 'conversation' AND name = ?", (conversation,)
     )
+    connection.execute("DELETE FROM digests WHERE conversation = ?", (conversation,))
     return connection.execute("DELETE FROM turns WHERE conversation = ?", (conversation,)).rowcount
 
 
-def from_a_turns_beginning(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+def _rows(connection: sqlite3.Connection, conversation: str) -> list[_Kept]:
+    rows = connection.execute(
+        "SELECT id, message, provenance FROM turns WHERE conversation = ? ORDER BY id",
+        (conversation,),
+    )
+    return [_Kept(row_id, _decode(blob), Provenance(trust)) for row_id, blob, trust in rows]
+
+
+def _digest(connection: sqlite3.Connection, conversation: str) -> tuple[str, Provenance]:
+    row = connection.execute(
+        "SELECT text, provenance FROM digests WHERE conversation = ?", (conversation,)
+    ).fetchone()
+    return (row[0], Provenance(row[1])) if row else ("", Provenance.OWNER)
+
+
+def _compact(
+    connection: sqlite3.Connection, conversation: str, kept: Sequence[_Kept], tokens: int
+) -> None:
+    """Let the oldest turns go until the rest costs at most `tokens`; the newest turn stays."""
+    gone, rest = _divided(kept, tokens)
+    earlier, trust = _digest(connection, conversation)
+    text = digest(earlier, [row.message for row in gone])
+    if gone:
+        lowest = min((trust, *(row.provenance for row in gone)))
+        connection.execute(
+            "INSERT OR REPLACE INTO digests (conversation, text, provenance) VALUES (?, ?, ?)",
+            (conversation, text, int(lowest)),
+        )
+        connection.execute(
+            "DELETE FROM turns WHERE conversation = ? AND id <= ?", (conversation, gone[-1].row_id)
+        )
+    if sum(tokens_of(row.message) for row in rest) > tokens:
+        _cut_results(connection, rest)
+
+
+def _divided(kept: Sequence[_Kept], tokens: int) -> tuple[Sequence[_Kept], Sequence[_Kept]]:
+    left, start = tokens, len(kept)
+    starts = [place for place, row in enumerate(kept) if row.message.role is Role.USER]
+    for place in reversed(starts):
+        left -= sum(tokens_of(row.message) for row in kept[place:start])
+        if left < 0 and start < len(kept):
+            break
+        start = place
+    return kept[:start], kept[start:]
+
+
+def _cut_results(connection: sqlite3.Connection, rest: Sequence[_Kept]) -> None:
+    """One turn that is too long by itself loses the length of its results."""
+    connection.executemany(
+        "UPDATE turns SET message = ? WHERE id = ?",
+        [
+            (_encode(with_short_result(row.message, LONGEST_RESULT_CHARS)), row.row_id)
+            for row in rest
+            if row.message.role is Role.TOOL
+        ],
+    )
+
+
+def _first_turn(kept: Sequence[_Kept]) -> int:
     """Without the rest of a turn whose beginning is missing."""
-    for position, message in enumerate(messages):
-        if message.role is Role.USER:
-            return tuple(messages[position:])
-    return ()
+    starts = (place for place, row in enumerate(kept) if row.message.role is Role.USER)
+    return next(starts, len(kept))

@@ -49,8 +49,8 @@ class AgentSettings(Section, frozen=True, kw_only=True):
     workspace: str = ""
     max_tool_iterations: Annotated[int, Meta(ge=1, le=50)] = 10
     turn_timeout_s: Annotated[int, Meta(ge=10, le=1200)] = 180
-    # Messages of a conversation that a model sees again
-    history_messages: Annotated[int, Meta(ge=2, le=400)] = 50
+    # What a model sees again of a conversation, in tokens; older turns leave a digest
+    history_tokens: Annotated[int, Meta(ge=500, le=1_000_000)] = 12_000
 
     @property
     def policy(self) -> Policy:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent.dispatch.gate import Gate
 from agent.dispatch.records import Circumstances, texts_of
-from agent.errors import BadArguments, BarnacleError, ProviderError, StorageFull
+from agent.errors import BadArguments, BarnacleError, ContextOverflow, ProviderError, StorageFull
 from agent.memory.base import FROM_CHAT
 from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
 from agent.providers.base import ChatRequest, ChatResponse, Provider
@@ -66,6 +66,7 @@ class TurnOutcome:
     Args:
         source: where the least trusted of what was read came from.
         is_answer: False where the text only says why the model gave none.
+        was_too_long: the model could not be shown all of the conversation.
     """
 
     text: str
@@ -73,6 +74,7 @@ class TurnOutcome:
     provenance: Provenance
     source: str = FROM_CHAT
     is_answer: bool = True
+    was_too_long: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class _Progress:
     model: str | None = None
     within: Within = field(default_factory=Within)
     is_fresh: bool = True
+    was_too_long: bool = False
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
@@ -161,10 +164,12 @@ class TurnRunner:
             try:
                 response = await self._ask_model(said, progress, seams)
             except ProviderError as err:
+                progress.was_too_long |= isinstance(err, ContextOverflow)
                 _log.warning("%s did not answer: %s", self.provider.name, err)
                 said_so = f"I got no answer from the language model: {err}"
                 return replace(self._finished(progress, said_so), is_answer=False)
             progress.is_fresh &= response.heeds_only_this_turn
+            progress.was_too_long |= response.was_shortened
             if not response.tool_calls:
                 if left and progress.guidance.is_only_announced(response):
                     progress.shown.append(f"{response.text}\n")
@@ -275,7 +280,8 @@ class TurnRunner:
         answer = self._redactor.redact("".join([*progress.shown, text]))
         added = (*progress.added, ChatMessage.assistant(text))
         context = progress.fresh if progress.is_fresh else progress.whole
-        return TurnOutcome(answer, added, context.provenance, context.source)
+        outcome = TurnOutcome(answer, added, context.provenance, context.source)
+        return replace(outcome, was_too_long=progress.was_too_long)
 
     def _changes(self, call: ToolCall) -> bool:
         tool = self._shelf.find(call.name)

@@ -97,6 +97,7 @@ class ChatResponse:
             language model can say that of itself.
         echo: to be sent back with the results of `tool_calls`.
         model: who answered, as the service names it; empty where it does not matter.
+        was_shortened: older turns were left out, or the model could not have been shown any.
     """
 
     text: str = ""
@@ -106,6 +107,7 @@ class ChatResponse:
     heeds_only_this_turn: bool = False
     echo: Echo | None = None
     model: str = ""
+    was_shortened: bool = False
 
 
 class Provider(ABC):

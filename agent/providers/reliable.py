@@ -33,6 +33,8 @@ _log = logging.getLogger(__name__)
 ATTEMPTS = 3
 # As many reasons as a person reads
 MAX_TOLD = 4
+# Halved so often, a conversation of any length is down to its last turn
+MOST_SHORTENINGS = 6
 _NO_TURN = "every key of it was asked too often or refused"
 
 
@@ -42,7 +44,7 @@ class _Search:
 
     request: ChatRequest
     has_begun: bool = False
-    was_shortened: bool = False
+    shortenings: int = 0
     # The newest error of each candidate, by its name
     errors: dict[str, ProviderError] = field(default_factory=dict)
 
@@ -78,6 +80,7 @@ class ReliableProvider(Provider):
                     if isinstance(item, ChatResponse):
                         # Now: nobody asks for more after it
                         candidate.circuit.succeeded()
+                        item = replace(item, was_shortened=search.shortenings > 0)  # noqa: PLW2901 - told once, at its end
                     yield item
             if search.has_begun:
                 return
@@ -183,13 +186,13 @@ def _for(candidate: Candidate, request: ChatRequest) -> ChatRequest:
 
 
 def _shorten(search: _Search) -> bool:
-    """Once: a conversation that is still too long then is a person's to begin anew."""
-    messages = None if search.was_shortened else shortened(search.request.messages)
-    if messages is None:
+    """By half; what is still too long when nothing is left is a person's to begin anew."""
+    messages = shortened(search.request.messages)
+    if messages is None or search.shortenings >= MOST_SHORTENINGS:
         return False
     _log.warning("the conversation is too long for the model: its older half is left out")
     search.request = replace(search.request, messages=messages)
-    search.was_shortened = True
+    search.shortenings += 1
     return True
 
 

@@ -297,7 +297,7 @@ async def test_a_stopped_turn_leaves_no_half_history(tmp_path: Path, kept: bool)
         agent.dispatcher.stop(message("x").conversation)
         await channel.wait_for(1)
         key = message("x").conversation
-        history = await agent.journal.transact(lambda db: session.history(db, key, 50))
+        history = await agent.journal.transact(lambda db: session.history(db, key))
         assert len(history.messages) == (2 if kept else 0)
 
 

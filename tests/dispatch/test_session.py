@@ -4,6 +4,7 @@ from collections.abc import Iterator
 import pytest
 
 from agent.dispatch import session
+from agent.dispatch.estimate import tokens_of
 from agent.dispatch.journal import MIGRATIONS
 from agent.dispatch.session import History
 from agent.messages import ChatMessage, Echo, Image, Provenance, Role, ToolCall
@@ -34,13 +35,13 @@ def keep(
 
 def test_a_turn_comes_back_as_it_was(db: sqlite3.Connection) -> None:
     keep(db, *TURN)
-    assert session.history(db, "c", 50).messages == TURN
+    assert session.history(db, "c").messages == TURN
 
 
 def test_what_a_service_wanted_back_is_not_kept(db: sqlite3.Connection) -> None:
     echo = Echo("anthropic", "claude", '[{"thinking":"secret"}]')
     keep(db, ChatMessage.user("go"), ChatMessage.assistant("", (CALL,), echo))
-    assert [message.echo for message in session.history(db, "c", 50).messages] == [None, None]
+    assert [message.echo for message in session.history(db, "c").messages[:2]] == [None, None]
     (blob,) = db.execute("SELECT group_concat(message) FROM turns").fetchone()
     assert "thinking" not in blob
 
@@ -48,7 +49,7 @@ def test_what_a_service_wanted_back_is_not_kept(db: sqlite3.Connection) -> None:
 def test_pictures_are_not_kept(db: sqlite3.Connection) -> None:
     picture = Image("image/png", "cGl4ZWxz")
     keep(db, ChatMessage(Role.USER, "what is this? [IMAGE:a.png]", images=(picture,)))
-    (message,) = session.history(db, "c", 50).messages
+    (message,) = session.history(db, "c").messages
     assert (message.text, message.images) == ("what is this? [IMAGE:a.png]", ())
     (blob,) = db.execute("SELECT group_concat(message) FROM turns").fetchone()
     assert "cGl4ZWxz" not in blob
@@ -56,29 +57,79 @@ def test_pictures_are_not_kept(db: sqlite3.Connection) -> None:
 
 def test_that_a_result_was_an_error_is_kept(db: sqlite3.Connection) -> None:
     keep(db, *TURN[:2], ChatMessage.tool(CALL, "error: no", is_error=True))
-    assert session.history(db, "c", 50).messages[-1].is_error
+    assert session.history(db, "c").messages[-1].is_error
 
 
-@pytest.mark.parametrize("limit", range(1, 13))
-def test_a_history_never_begins_inside_a_turn(db: sqlite3.Connection, limit: int) -> None:
-    for _ in range(3):
+def test_a_history_within_its_bound_is_left_alone(db: sqlite3.Connection) -> None:
+    keep(db, *TURN)
+    assert not session.bound(db, "c", 500)
+    assert session.history(db, "c") == History(TURN, Provenance.OWNER)
+
+
+@pytest.mark.parametrize("most", range(60, 1200, 95))
+def test_a_history_is_bounded_in_tokens_and_never_begins_inside_a_turn(
+    db: sqlite3.Connection, most: int
+) -> None:
+    for number in range(40):
+        keep(db, ChatMessage.user(f"{number} {'word ' * 20}"), *TURN[1:])
+        session.bound(db, "c", most)
+        shown = session.history(db, "c").messages
+        assert sum(map(tokens_of, shown)) <= most or len(shown) == len(TURN)
+        assert [message.role for message in shown[:4]] == [message.role for message in TURN]
+    assert shown[-4].text.startswith("39 ")
+    assert db.execute("SELECT count(*) FROM turns").fetchone()[0] == len(shown)
+
+
+def test_a_bound_is_reached_once_in_many_turns(db: sqlite3.Connection) -> None:
+    keep(db, *TURN * 10)
+    changes = 0
+    for _ in range(30):
         keep(db, *TURN)
-    shown = session.history(db, "c", limit).messages
-    # As many whole turns as fit
-    assert shown == TURN * (limit // len(TURN))
+        changes += session.bound(db, "c", 1000)
+    assert 1 <= changes <= 6
 
 
-def test_only_what_is_shown_lowers_the_trust(db: sqlite3.Connection) -> None:
+def test_what_goes_leaves_a_digest(db: sqlite3.Connection) -> None:
+    keep(db, ChatMessage.user("my cat is called Mia"), ChatMessage.assistant("Nice name."))
+    for _ in range(30):
+        keep(db, *TURN)
+    session.bound(db, "c", 300)
+    shown = session.history(db, "c")
+    assert "Mia" not in "".join(message.text for message in shown.messages)
+    assert shown.digest.startswith("- person: my cat is called Mia\n- you: Nice name.")
+
+
+def test_one_turn_that_is_too_long_loses_the_length_of_its_results(db: sqlite3.Connection) -> None:
+    keep(db, *TURN[:2], ChatMessage.tool(CALL, "x" * 50_000), TURN[3])
+    assert session.bound(db, "c", 2000)
+    shown = session.history(db, "c").messages
+    assert [message.role for message in shown] == [message.role for message in TURN]
+    assert len(shown[2].text) < 3000
+
+
+def test_a_conversation_that_no_model_can_be_shown_is_halved(db: sqlite3.Connection) -> None:
+    for _ in range(8):
+        keep(db, *TURN)
+    session.halve(db, "c")
+    assert session.history(db, "c").messages == TURN * 4
+
+
+def test_what_is_shown_lowers_the_trust_and_so_does_its_digest(db: sqlite3.Connection) -> None:
     keep(db, *TURN, trust=Provenance.WEB)
-    keep(db, *TURN, trust=Provenance.USER)
-    assert session.history(db, "c", 8).provenance is Provenance.WEB
-    assert session.history(db, "c", 7).provenance is Provenance.USER
-    assert session.history(db, "c", 3).provenance is Provenance.OWNER
+    for _ in range(8):
+        keep(db, *TURN, trust=Provenance.USER)
+    assert session.history(db, "c").provenance is Provenance.WEB
+    session.bound(db, "c", 200)
+    shown = session.history(db, "c")
+    assert len(shown.messages) < 5 * len(TURN)
+    # It is told what was said there, so it counts
+    assert shown.provenance is Provenance.WEB
 
 
 def test_a_conversation_is_forgotten_alone(db: sqlite3.Connection) -> None:
     keep(db, *TURN)
     session.append(db, "other", History(TURN, Provenance.OWNER))
+    db.execute("INSERT INTO digests VALUES ('c', '- person: hi', 5)")
     assert session.clear(db, "c") == len(TURN)
-    assert session.history(db, "c", 50) == History((), Provenance.OWNER)
-    assert session.history(db, "other", 50).messages == TURN
+    assert session.history(db, "c") == session.NOTHING_SAID
+    assert session.history(db, "other").messages == TURN

@@ -204,7 +204,7 @@ def conversation(turns: int) -> tuple[ChatMessage, ...]:
     return (ChatMessage.system("s"), *(message for turn in said for message in turn))
 
 
-async def test_a_conversation_that_is_too_long_is_cut_once_at_a_turns_beginning() -> None:
+async def test_a_conversation_that_is_too_long_is_cut_at_a_turns_beginning() -> None:
     service = MoodyProvider(ContextOverflow("too long"), "hello")
     provider = reliable(SteppedClock(), [service])
     assert await text_of(provider, ChatRequest(conversation(5))) == "hello"
@@ -226,9 +226,18 @@ async def test_a_conversation_that_stays_too_long_is_refused() -> None:
     provider = reliable(SteppedClock(), [service])
     with pytest.raises(ContextOverflow):
         await text_of(provider, ChatRequest(conversation(8)))
-    assert len(service.requests) == 2
+    # Eight turns, four, two, one, and the one with its results cut
+    assert len(service.requests) == 5
     with pytest.raises(ContextOverflow):
         await text_of(provider)
+
+
+async def test_an_answer_to_a_shortened_conversation_says_so() -> None:
+    service = MoodyProvider(ContextOverflow("too long"), "hello", "hello")
+    provider = reliable(SteppedClock(), [service])
+    request = ChatRequest(conversation(5))
+    assert (await provider.chat(request)).was_shortened
+    assert not (await provider.chat(request)).was_shortened
 
 
 async def test_an_empty_answer_is_asked_for_again() -> None:
