@@ -20,7 +20,8 @@ async def heard_since(journal: DatabaseWorker, after_id: int, limit: int) -> lis
 def _read(db: sqlite3.Connection, after_id: int, limit: int) -> list[Heard]:
     rows = db.execute(
         "SELECT id, channel, message_id, sender, reply_target, thread, text, provenance,"
-        " received_at_s, json_extract(CAST(more AS TEXT), '$.person') FROM inbox WHERE id > ? AND state IN (?, ?) AND strand IS NULL"
+        " received_at_s, json_extract(CAST(more AS TEXT), '$.person') FROM inbox"
+        " WHERE id > ? AND state IN (?, ?) AND strand IS NULL"
         # Beyond a message that is still being answered nobody may look: it would be passed over
         " AND NOT EXISTS (SELECT 1 FROM inbox AS open WHERE open.id < inbox.id"
         " AND open.state IN ('accepted', 'running')) ORDER BY id LIMIT ?",
