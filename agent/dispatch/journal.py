@@ -7,6 +7,7 @@ a message either not accepted, or accepted and not answered, or answered and not
 import enum
 from pathlib import Path
 
+from agent.storage.db import SMALL_PAGE_BYTES
 from agent.storage.worker import DatabaseWorker
 
 
@@ -142,4 +143,4 @@ MIGRATIONS = (
 
 def open_journal(path: Path) -> DatabaseWorker:
     """The journal at `path`, made on first use."""
-    return DatabaseWorker(path, MIGRATIONS)
+    return DatabaseWorker(path, MIGRATIONS, SMALL_PAGE_BYTES)

@@ -1,11 +1,10 @@
 """What was spent: requests, tokens and money, by day and by conversation, kept in the journal.
 
-A count is on the disk before the answer is used. Where the disk is full it is kept until there is
-room, and counts all the same.
+A count is on the disk no later than what is made of the answer. Where the disk is full it is kept
+until there is room, and counts all the same.
 """
 
 import contextlib
-import logging
 import sqlite3
 import time
 from dataclasses import dataclass, fields
@@ -15,8 +14,6 @@ from urllib.parse import quote
 from agent.clock import Clock
 from agent.errors import StorageFull
 from agent.storage.worker import DatabaseWorker
-
-_log = logging.getLogger(__name__)
 
 _DAY, _CONVERSATION = "day", "conversation"
 # Somebody else writes: a status is not worth waiting longer
@@ -108,39 +105,32 @@ class Ledger:
 
     async def standing(self, conversation: str) -> Standing:
         day = self.day
+
+        def look(db: sqlite3.Connection) -> Standing:
+            # Where writing goes on too, so that nothing is counted twice or not at all
+            return self._with_unwritten(_standing(db, day, conversation), day, conversation)
+
         try:
-            stood = await self._journal.look(lambda db: _standing(db, day, conversation))
+            return await self._journal.look(look)
         except StorageFull:
             # There is no database, and no room to make one
-            stood = Standing()
-        return self._with_unwritten(stood, day, conversation)
+            return self._with_unwritten(Standing(), day, conversation)
 
     async def add(self, conversation: str, spent: Spent) -> Standing:
         """Count it; how it stands then."""
-        day = self.day
-        self._unwritten.append((day, conversation, spent))
-        taken: list[_Entry] = []
-
-        def write(db: sqlite3.Connection) -> Standing:
-            # Taken here: whoever waits may be cancelled, and nothing is to be written twice
-            waiting, self._unwritten = self._unwritten, []
-            taken.extend(waiting)
-            _write(db, waiting)
-            return _standing(db, day, conversation)
-
-        try:
-            stood = await self._journal.transact(write)
-        except StorageFull as err:
-            self._unwritten = [*taken, *self._unwritten]
-            _log.warning("what was spent is counted, and not on the disk: %s", err)
-            return await self.standing(conversation)
-        return self._with_unwritten(stood, day, conversation)
+        entry: _Entry = (self.day, conversation, spent)
+        self._unwritten.append(entry)
+        # With the next commit: whatever is made of the answer is not on the disk before this
+        self._journal.later(
+            lambda db: _write(db, [entry]), committed=lambda: self._unwritten.remove(entry)
+        )
+        return await self.standing(conversation)
 
     def _with_unwritten(self, stood: Standing, day: str, conversation: str) -> Standing:
         for when, where, spent in self._unwritten:
             if when == day:
                 stood = Standing(stood.day + spent, stood.conversation)
-            if where == conversation:
+            if where and where == conversation:
                 stood = Standing(stood.day, stood.conversation + spent)
         self._seen = (day, stood.day)
         return stood

@@ -27,13 +27,23 @@ _PRAGMAS = (
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-2048",
 )
+# As SQLite has it, for what is searched; small for what is written in small steps: a commit writes
+# every page that it touches as a whole
+USUAL_PAGE_BYTES, SMALL_PAGE_BYTES = 4096, 512
+# Of the log before it is copied into the database: what is written again and again is copied once
+_LOG_BYTES = 4 * 1024 * 1024
 
 
-def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
+def open_database(
+    path: Path, migrations: Sequence[str], page_bytes: int = USUAL_PAGE_BYTES
+) -> sqlite3.Connection:
     """An open database whose schema is `migrations` applied in order, each exactly once.
 
     A file that is not a healthy database is renamed to `*.corrupt.<time>`, of which the
     newest two are kept, and a fresh one is made; `was_set_aside` tells.
+
+    Args:
+        page_bytes: of a database that is made now; one that is there keeps its own.
 
     Raises:
         StorageFull: the folder cannot be written.
@@ -42,7 +52,7 @@ def open_database(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
     if path.exists() and not _is_healthy(path):
         set_aside(path)
     try:
-        return _open(path, migrations)
+        return _open(path, migrations, page_bytes)
     except sqlite3.OperationalError as err:
         raise StorageFull(f"{path} cannot be opened: {err}") from err
 
@@ -62,14 +72,16 @@ def set_aside(path: Path) -> None:
         old.unlink()
 
 
-def _open(path: Path, migrations: Sequence[str]) -> sqlite3.Connection:
+def _open(path: Path, migrations: Sequence[str], page_bytes: int) -> sqlite3.Connection:
     # Used from one worker thread at a time, not always the same one
     connection = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
     try:
+        connection.execute(f"PRAGMA page_size={page_bytes}")
         for pragma in _PRAGMAS:
             connection.execute(pragma)
+        connection.execute(f"PRAGMA wal_autocheckpoint={_LOG_BYTES // page_bytes}")
         _migrate(connection, migrations)
     except BaseException:
         connection.close()

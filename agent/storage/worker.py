@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from agent.errors import StorageFull
-from agent.storage.db import open_database
+from agent.storage.db import USUAL_PAGE_BYTES, open_database
 
 _log = logging.getLogger(__name__)
 
@@ -39,8 +39,11 @@ NO_ROOM_WAIT_S = 30.0
 class DatabaseWorker:
     """Owns a connection and the thread that uses it; opened on the first job."""
 
-    def __init__(self, path: Path, migrations: Sequence[str]) -> None:
+    def __init__(
+        self, path: Path, migrations: Sequence[str], page_bytes: int = USUAL_PAGE_BYTES
+    ) -> None:
         self._path = path
+        self._page_bytes = page_bytes
         self._migrations = migrations
         self._connection: sqlite3.Connection | None = None
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"db-{path.stem}")
@@ -100,7 +103,7 @@ class DatabaseWorker:
 
     def _run(self, job: Job[R], begin: str) -> R:
         if self._connection is None:
-            self._connection = open_database(self._path, self._migrations)
+            self._connection = open_database(self._path, self._migrations, self._page_bytes)
         connection = self._connection
         # More may be added by another thread meanwhile
         later = list(self._later) if begin == _CHANGE else []

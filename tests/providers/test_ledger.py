@@ -42,6 +42,11 @@ class DiskThatFillsUp(DatabaseWorker):
         return await super().transact(failing)
 
 
+async def what_is_made_of_the_answer(journal: DatabaseWorker) -> None:
+    """A commit like that of an answer, which nothing that was counted comes after."""
+    await journal.transact(lambda _db: None)
+
+
 @pytest.fixture
 def clock() -> SteppedClock:
     return SteppedClock()
@@ -84,9 +89,10 @@ async def test_a_new_day_begins_with_nothing_and_a_conversation_goes_on(
 
 
 async def test_counts_outlive_the_agent(
-    ledger: Ledger, clock: SteppedClock, tmp_path: Path
+    ledger: Ledger, journal: DatabaseWorker, clock: SteppedClock, tmp_path: Path
 ) -> None:
     await ledger.add("a", ONE)
+    await what_is_made_of_the_answer(journal)
     # As after a kill: nobody has closed anything
     other = open_journal(tmp_path / "agent.db")
     later = Ledger(other, clock)
@@ -117,6 +123,7 @@ async def test_on_a_full_disk_it_counts_all_the_same_and_is_written_once_there_i
     assert read_day(tmp_path / "agent.db", ledger.day) == Spent()
     journal.is_full = False
     assert (await ledger.add("a", ONE)).day.requests == 3
+    await what_is_made_of_the_answer(journal)
     assert (await ledger.standing("a")).day.requests == 3
     written = read_day(tmp_path / "agent.db", ledger.day)
     assert written is not None
@@ -135,8 +142,11 @@ async def test_what_could_not_be_kept_in_the_end_is_neither_lost_nor_counted_twi
     await journal.aclose()
 
 
-async def test_another_process_reads_the_day(ledger: Ledger, tmp_path: Path) -> None:
+async def test_another_process_reads_the_day(
+    ledger: Ledger, journal: DatabaseWorker, tmp_path: Path
+) -> None:
     await ledger.add("a", ONE)
+    await what_is_made_of_the_answer(journal)
     assert read_day(tmp_path / "agent.db", ledger.day) == ONE
     assert read_day(tmp_path / "agent.db", "1999-01-01") == Spent()
 

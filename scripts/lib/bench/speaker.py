@@ -18,6 +18,7 @@ import httpx
 import msgspec
 
 from agent import app
+from agent.channels.base import Abilities
 from agent.dispatch import outbox
 from agent.dispatch.dispatcher import Dispatcher
 from agent.http import FIRST_BYTE_TIMEOUT_S, HttpAnswer, HttpClient, HttpRequest
@@ -34,6 +35,12 @@ _LOOKED_AT_EVERY = 50
 # Between two looks whether an answer is marked as sent
 _LOOK_S = 0.0005
 _TURN_LIMIT_S = 10.0
+
+
+class _AtTheDevice(FakeChannel):
+    """Whoever speaks here is the owner."""
+
+    abilities = Abilities(is_local=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +71,7 @@ async def measured(kinds: dict[str, str], turns: int, folder: Path | None) -> li
     """Turns of each kind with everything in a folder below `folder`; None is the usual place."""
     with _service() as url, tempfile.TemporaryDirectory(prefix="barnacle-", dir=folder) as made:
         agent = app.assemble(_settings(url), Paths(None, Path(made)), {}, sys.stderr)
-        channel = FakeChannel()
+        channel = _AtTheDevice()
         async with (
             app.at_work(agent, [channel]) as (dispatcher, _, tasks),
             httpx.AsyncClient(headers={"accept-encoding": "identity"}) as bare,
@@ -126,7 +133,7 @@ class Speaker:
         turn_s = await self._turn(text)
         # Nothing of the turn may go on beside the bare requests
         async with asyncio.timeout(_TURN_LIMIT_S):
-            while await self.journal.look(outbox.undelivered):  # noqa: ASYNC110 - a state on disk
+            while await self.journal.transact(outbox.undelivered):  # noqa: ASYNC110 - a state on disk
                 await asyncio.sleep(_LOOK_S)
         bare_s = await self._repeat()
         began_s = time.perf_counter()
