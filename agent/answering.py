@@ -107,6 +107,8 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
     for section in (settings.provider, *settings.providers.values()):
         yield from (section.api_key, *section.more_keys)
     yield from (service.key for service in settings.web.search.values())
+    for server in settings.mcp.values():
+        yield from server.secrets()
     names = {name for service in catalog.every() for name in service.key_variables}
     for name in (*names, *KEY_VARIABLES):
         # What is no key at all is refused, by name, where it is used

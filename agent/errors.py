@@ -31,6 +31,7 @@
   * PathRefused                  a path that leaves the workspace or is not a plain file
   * AddressRefused               a URL that leads where nothing from outside may lead
   * DelegationRefused            another agent may not be asked now
+  * McpAway                      an MCP server does not answer, or not as was approved
   * PinRefused                   a pin or a bus of this machine that cannot be used so
   * CommandRefused               a command line that no grammar knows, or an environment
   * SandboxBroken                what keeps programs apart does not work: nothing was run
@@ -189,6 +190,10 @@ class PathRefused(BarnacleError):
 
 class AddressRefused(BarnacleError):
     """A URL that leads to this machine, its network or nowhere, or that is ambiguous."""
+
+
+class McpAway(BarnacleError):
+    """A server of the Model Context Protocol gives no usable answer now."""
 
 
 class PinRefused(BarnacleError):

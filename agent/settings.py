@@ -22,6 +22,7 @@ from agent.providers import catalog
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
 from agent.schedule.settings import ScheduleSettings
+from agent.tools.mcp.settings import McpSettings
 from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
 
 Environ = Mapping[str, str]
@@ -46,6 +47,8 @@ class Settings(Section, frozen=True, kw_only=True):
     i2c: dict[str, I2cSettings] = msgspec.field(default_factory=dict)
     # Other agents that this one may ask, by names of one's own
     agents: dict[str, DelegateSettings] = msgspec.field(default_factory=dict)
+    # Programs and services whose tools it may have, by names of one's own
+    mcp: dict[str, McpSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
     shell: ShellSettings = ShellSettings()
     schedule: ScheduleSettings = ScheduleSettings()
@@ -66,6 +69,9 @@ class Settings(Section, frozen=True, kw_only=True):
         self._refuse_unknown_services()
         self._refuse_unknown_hints()
         self._refuse_double_pins()
+        for name in self.mcp:
+            if any(is_prefix(name, other) for other in self.mcp if other != name):
+                raise ValueError(f"mcp has names that cannot be told apart: {name}")
 
     def every_board(self) -> tuple[BoardSettings, ...]:
         """All boards with their names; `[board]` is left out where only others are configured."""
@@ -146,6 +152,11 @@ class Paths:
     @property
     def jobs(self) -> Path:
         return self.state_dir / "jobs.json"
+
+    @property
+    def mcp(self) -> Path:
+        """What the owner approved of servers, and where their programs are at home."""
+        return self.state_dir / "mcp"
 
     @property
     def brain_db(self) -> Path:

@@ -1,9 +1,11 @@
 """The environment of a child process: made from a fixed list, never from our own.
 
 Nothing of the agent's environment is passed on. The configuration may add a few names that only
-change how things are shown; what makes a program load, run or trust something else is refused.
+change how things are shown, and to a server of the owner's its tokens; what makes a program load,
+run or trust something else is refused.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +22,43 @@ ADDABLE = frozenset(
 )
 MAX_VALUE_CHARS = 128
 _MAX_SHOWN_CHARS = 40
+# A server of somebody's needs its tokens by names of its own. These make a program load, run or
+# trust something else, whatever their rest is
+_STEERING = re.compile(
+    r"LD_|DYLD_|PYTHON|GIT_|NODE_|NPM_|DENO_|BUN_|UV_|PIP_|BASH|PERL|RUBY|GEM_|BUNDLE_|JAVA_|JDK_"
+    r"|DOTNET_|MALLOC_|GLIBC_|GCONV_|SSL_|SSH_|OPENSSL_|CURL_|REQUESTS_|LC_|XDG_|BARNACLE_"
+)
+_STEERING_NAMES = frozenset(
+    {
+        *(
+            "PATH",
+            "HOME",
+            "LANG",
+            "LANGUAGE",
+            "SHELL",
+            "USER",
+            "LOGNAME",
+            "TMPDIR",
+            "PWD",
+            "OLDPWD",
+        ),
+        *(
+            "ENV",
+            "SHELLOPTS",
+            "PS4",
+            "PROMPT_COMMAND",
+            "IFS",
+            "CDPATH",
+            "CLASSPATH",
+            "GREP_OPTIONS",
+        ),
+        *("PAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANPAGER", "TERMINFO"),
+        *("NLSPATH", "LOCPATH", "HOSTALIASES", "RES_OPTIONS", "LOCALDOMAIN", "GOFLAGS", "GODEBUG"),
+        *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "FTP_PROXY", "NOTIFY_SOCKET"),
+    }
+)
+# As such names are written; what is not is as good as forbidden
+_SERVER_NAME = re.compile(r"[A-Z][A-Z0-9_]{0,63}")
 
 
 def child_environment(home: Path, added: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -49,3 +88,13 @@ def complaint_about(name: str, value: str) -> str:
 
 def names() -> list[str]:
     return sorted(ADDABLE)
+
+
+def complaint_about_server(name: str) -> str:
+    """Why a server of the owner's may not be told this; empty if it may."""
+    shown = printable_line(name, _MAX_SHOWN_CHARS)
+    if not _SERVER_NAME.fullmatch(name):
+        return f"{shown!r} is no name of capital letters, digits and _"
+    if name in _STEERING_NAMES or _STEERING.match(name):
+        return f"{shown} makes a program load, run or trust something else"
+    return ""

@@ -7,14 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from agent.config import decode
+from agent.config import Secret, decode
 from agent.errors import CommandRefused, ConfigRefused
-from agent.security.environment import ADDABLE, child_environment
+from agent.security.environment import ADDABLE, child_environment, complaint_about_server
 from agent.security.policy import Autonomy
 from agent.security.sandbox import Job, Sandbox
 from agent.security.sandbox_systemd import SystemdSandbox
 from agent.settings import Settings, surroundings
 from agent.tools.confined import output_of
+from agent.tools.mcp.server import McpServer
+from tests.fakes.clock import SteppedClock
+from tests.fakes.mcp_household import garden
 from tests.fakes.sandbox import activated, bubblewrap, no_activation, no_bubblewrap
 from tests.fakes.workspace import workspace_in
 
@@ -99,6 +102,41 @@ def test_no_configuration_adds_what_makes_programs_load_or_run_something(name: s
     text = f'[shell.environment]\n"{name}" = "x"\n'
     with pytest.raises(ConfigRefused, match="environment"):
         decode(text, Settings, Path("barnacle.toml"))
+
+
+@pytest.mark.parametrize("name", [*FORBIDDEN, "UV_INDEX_URL", "NPM_CONFIG_REGISTRY", "TOKEN\n"])
+def test_no_configuration_gives_an_mcp_server_what_makes_it_load_or_run_something(
+    name: str,
+) -> None:
+    assert complaint_about_server(name)
+    quoted = name.replace("\n", "\\n")
+    text = f'[mcp.garden]\ncommand = ["garden"]\nenv = {{"{quoted}" = "x"}}\n'
+    with pytest.raises(ConfigRefused, match=r"mcp\.garden"):
+        decode(text, Settings, Path("barnacle.toml"))
+
+
+async def test_an_mcp_server_has_what_was_named_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What the SDK itself would pass on, and what loads code
+    for name in ("LOGNAME", "SHELL", "TERM", "USER", "NODE_OPTIONS", "BARNACLE_SECRET"):
+        monkeypatch.setenv(name, CANARY)
+    settings = garden(env={"GARDEN_TOKEN": Secret("given-8842")})
+    server = McpServer("garden", settings, tmp_path / "home", SteppedClock())
+    with held_open(tmp_path):
+        given = next(one for one in await server.offers() if one.tool == "given")
+        told = (await server.call("given", given.digest, {})).text
+    await server.aclose()
+    assert CANARY not in told
+    variables, _, rest = told.partition("\ncwd ")
+    assert variables.splitlines() == [
+        "GARDEN_TOKEN=given-8842",
+        f"HOME={tmp_path / 'home'}",
+        "LANG=C.UTF-8",
+        "PATH=/usr/bin:/bin",
+    ]
+    assert rest.startswith(str(tmp_path / "home"))
+    assert str(tmp_path) not in rest.partition("handles")[2]
 
 
 @pytest.mark.parametrize("zone", ["/etc/shadow", ":/etc/shadow", "../../x", "a\nb", "x" * 129])

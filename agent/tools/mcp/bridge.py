@@ -1,0 +1,154 @@
+"""The bridge: a process between the agent and one MCP server, with the official SDK in it.
+
+Reads lines of the agent on its standard input, answers each with one, and ends with it, together
+with all that it has started. What the server asks of us (models, folders, questions) is refused.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterable
+
+import msgspec
+from mcp import Client, MCPError
+from mcp_types import (
+    CallToolResult,
+    EmbeddedResource,
+    Implementation,
+    PaginatedRequestParams,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+    Tool,
+)
+
+from agent import __version__
+from agent.printable import printable_line, printable_text
+from agent.tools.mcp.lines import (
+    MAX_DEFINITION_BYTES,
+    MAX_LINE_BYTES,
+    MAX_TEXT_CHARS,
+    MAX_TOOLS,
+    MAX_TROUBLE_CHARS,
+    Answer,
+    Offered,
+    Request,
+    Setup,
+)
+from agent.tools.mcp.transport import Fault, address, program
+
+# A server that goes on with its listing for ever is cut off
+_MAX_PAGES = 16
+# Of a name that is refused anyway
+_MAX_NAME_CHARS = 128
+# What changes without a tool's meaning anything else, and no model sees
+_BESIDE = frozenset({"_meta", "icons"})
+
+
+async def main() -> None:
+    """Serve until the agent closes our input."""
+    reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    setup = msgspec.json.decode(await reader.readline(), type=Setup)
+    lines: asyncio.Queue[bytes] = asyncio.Queue()
+    serving = asyncio.create_task(_serve(setup, lines))
+    # Read all the time: the end of our input ends a call, too
+    hearing = asyncio.create_task(_hear(reader, lines))
+    await asyncio.wait({serving, hearing}, return_when=asyncio.FIRST_COMPLETED)
+    serving.cancel()
+    await asyncio.wait({serving})
+
+
+async def _hear(reader: asyncio.StreamReader, lines: "asyncio.Queue[bytes]") -> None:
+    while line := await reader.readline():
+        lines.put_nowait(line)
+
+
+async def _serve(setup: Setup, lines: "asyncio.Queue[bytes]") -> None:
+    fault = Fault()
+    transport = program(setup, fault) if setup.command else address(setup)
+    us = Implementation(name="barnacle", version=__version__)
+    try:
+        async with Client(transport, client_info=us, cache=None) as client:
+            _say(Answer(tools=tuple(await _listed(client))))
+            while True:
+                request = msgspec.json.decode(await lines.get(), type=Request)
+                answer = await _called(client, request)
+                _say(answer if not fault.said or answer.text else _over(fault.said))
+    except Exception as err:  # noqa: BLE001  # a process's last word; the SDK's errors are of many libraries
+        _say(_over(fault.said or _sentence(err)))
+
+
+async def _listed(client: Client) -> list[Offered]:
+    found: list[Offered] = []
+    cursor: str | None = None
+    for _ in range(_MAX_PAGES):
+        page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+        found += map(_offered, page.tools)
+        cursor = page.next_cursor
+        if cursor is None or len(found) > MAX_TOOLS:
+            break
+    return found[:MAX_TOOLS]
+
+
+def _offered(tool: Tool) -> Offered:
+    told = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
+    kept = {key: value for key, value in told.items() if key not in _BESIDE}
+    text = json.dumps(kept, sort_keys=True, ensure_ascii=True)
+    fits = len(text) <= MAX_DEFINITION_BYTES
+    return Offered(tool.name[:_MAX_NAME_CHARS], text if fits else "")
+
+
+async def _called(client: Client, request: Request) -> Answer:
+    try:
+        result = await client.session.call_tool(request.tool, request.arguments)
+    except (MCPError, RuntimeError, ValueError) as err:
+        return Answer(trouble=_sentence(err))
+    text = printable_text("\n".join(_texts(result)), MAX_TEXT_CHARS)
+    return Answer(text=text or "(nothing)", is_error=bool(result.is_error))
+
+
+def _texts(result: CallToolResult) -> Iterable[str]:
+    """What can be read; of the rest, what it is."""
+    for block in result.content:
+        match block:
+            case TextContent():
+                yield block.text
+            case EmbeddedResource(resource=TextResourceContents(text=text)):
+                yield text
+            case ResourceLink():
+                yield f"[a link: {block.uri}]"
+            case _:
+                yield f"[{block.type}, left out]"
+    if result.structured_content is not None and not result.content:
+        yield json.dumps(result.structured_content, ensure_ascii=False)
+
+
+def _sentence(err: BaseException) -> str:
+    """The innermost of what went wrong at once: a task group's own words say nothing."""
+    while isinstance(err, BaseExceptionGroup):
+        err = err.exceptions[0]
+    if isinstance(err, OSError) and err.strerror:
+        return f"{err.filename or 'it'}: {err.strerror}"
+    return printable_line(f"{type(err).__name__}: {err}", MAX_TROUBLE_CHARS)
+
+
+def _over(trouble: str) -> Answer:
+    return Answer(trouble=trouble, is_over=True)
+
+
+def _say(answer: Answer) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(answer) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(msgspec.DecodeError):
+        asyncio.run(main())
+    # What a server has started and left behind goes as well; we lead this group
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)

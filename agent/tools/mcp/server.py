@@ -1,0 +1,298 @@
+"""One MCP server as the agent has it: its bridge is started by the first call and ends when idle.
+
+Nothing that the server does holds the agent up longer than a call may take, or makes it keep more
+than a line. What dies is left alone for a while, each time for longer.
+"""
+
+import asyncio
+import contextlib
+import importlib.util
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from agent.clock import Clock
+from agent.errors import McpAway
+from agent.printable import printable_line
+from agent.security.environment import PATH, child_environment
+from agent.tools.mcp.lines import (
+    MAX_LINE_BYTES,
+    MAX_TROUBLE_CHARS,
+    Answer,
+    Request,
+    Setup,
+)
+from agent.tools.mcp.offer import Offer, offers_of
+from agent.tools.mcp.settings import McpSettings
+
+REMEDY = "install it with `pip install barnacle[mcp]`"
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long what may take.
+
+    Args:
+        call_s: a call, with the waiting for those before it.
+        start_s: until a server has said what it has; some load themselves from the network.
+        idle_s: a server that nobody asks ends, since it may take as much memory as the agent.
+        end_s: to say good-bye, which takes a program up to two seconds.
+        away_s: after the first failure; each further one doubles it.
+        longest_away_s: as often a person tries again.
+    """
+
+    call_s: float = 60.0
+    start_s: float = 60.0
+    idle_s: float = 300.0
+    end_s: float = 4.0
+    away_s: float = 1.0
+    longest_away_s: float = 300.0
+
+
+# Looks at what a server offers, each time that it has been started
+Compare = Callable[[Sequence[Offer]], Awaitable[None]]
+
+
+class McpServer:
+    """A server by its name in the configuration; one call at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: McpSettings,
+        folder: Path,
+        clock: Clock,
+        compare: Compare | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.name = name
+        self._settings = settings
+        self._folder = folder
+        self._clock = clock
+        self._compare = compare
+        self._patience = patience or Patience()
+        self._turn = asyncio.Lock()
+        self._bridge: _Bridge | None = None
+        # Told to end, or made to: gone in a moment, and waited for at our own end
+        self._leaving: list[_Bridge] = []
+        self._offers: dict[str, Offer] = {}
+        self._idle: asyncio.TimerHandle | None = None
+        self._failures = 0
+        self._away_until_s = 0.0
+        self._trouble = ""
+
+    async def offers(self) -> list[Offer]:
+        """What it has now.
+
+        Raises:
+            McpAway: it does not say.
+        """
+        async with self._alone():
+            await self._started()
+            return list(self._offers.values())
+
+    async def call(self, tool: str, digest: str, arguments: Mapping[str, object]) -> Answer:
+        """What came of a call of the tool that was approved with this digest.
+
+        Raises:
+            McpAway: there is no answer, or it is not that tool any more.
+        """
+        line = msgspec.json.encode(Request(tool, dict(arguments)))
+        async with self._alone():
+            bridge = await self._started()
+            offer = self._offers.get(tool)
+            if offer is None or offer.digest != digest:
+                raise McpAway(changed(self.name, tool))
+            answer = await self._asked(bridge, line, self._patience.call_s)
+            if answer.trouble:
+                raise McpAway(f"the MCP server {self.name} gave no result: {answer.trouble}")
+            self._failures = 0
+            return answer
+
+    async def aclose(self) -> None:
+        """End it, with everything that it has started."""
+        self._stay()
+        self._leave()
+        leaving, self._leaving = self._leaving, []
+        await asyncio.gather(*(bridge.end(self._patience.end_s) for bridge in leaving))
+
+    @contextlib.asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(self._patience.call_s):
+                await self._turn.acquire()
+        except TimeoutError as err:
+            raise McpAway(f"the MCP server {self.name} is busy with another call") from err
+        try:
+            self._stay()
+            yield
+        finally:
+            self._turn.release()
+            if self._bridge is not None:
+                loop = asyncio.get_running_loop()
+                self._idle = loop.call_later(self._patience.idle_s, self._leave)
+
+    def _stay(self) -> None:
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+
+    def _leave(self) -> None:
+        """Let it end; the next call starts another one."""
+        self._leaving = [bridge for bridge in self._leaving if bridge.is_alive]
+        if self._bridge is not None:
+            self._bridge.leave(self._patience.end_s)
+            self._leaving.append(self._bridge)
+            self._bridge = None
+
+    async def _started(self) -> "_Bridge":
+        if self._bridge is not None and self._bridge.is_alive:
+            return self._bridge
+        if (left_s := self._away_until_s - self._clock.monotonic_s()) > 0:
+            raise McpAway(
+                f"the MCP server {self.name} is away ({self._trouble}); "
+                f"it is tried again in {left_s:.0f} s"
+            )
+        self._bridge = await self._launched()
+        setup = msgspec.json.encode(self._setup())
+        answer = await self._asked(self._bridge, setup, self._patience.start_s)
+        if answer.trouble:
+            raise self._failed(answer.trouble)
+        where = self._settings.url or "\0".join(self._settings.command)
+        offers = offers_of(self.name, where, answer.tools)
+        self._offers = {offer.tool: offer for offer in offers}
+        if self._compare is not None:
+            await self._compare(offers)
+        return self._bridge
+
+    async def _launched(self) -> "_Bridge":
+        if trouble := trouble_with(self._settings):
+            raise McpAway(f"the MCP server {self.name} cannot be used: {trouble}")
+        try:
+            await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+            return await _Bridge.start(self._folder)
+        except OSError as err:
+            raise self._failed(f"it cannot be started: {err.strerror}") from err
+
+    async def _asked(self, bridge: "_Bridge", line: bytes, limit_s: float) -> Answer:
+        """The answer to a line; a bridge that does not give a good one is ended."""
+        answer = None
+        try:
+            async with asyncio.timeout(limit_s):
+                answer = await bridge.ask(line)
+        except TimeoutError as err:
+            sentence = f"no answer within {limit_s:g} s; what it has done is not known"
+            raise self._failed(sentence) from err
+        finally:
+            # Also where the turn was stopped: a late answer must not be the next one's
+            if answer is None or answer.is_over:
+                bridge.kill()
+                self._leave()
+        if answer.is_over:
+            raise self._failed(answer.trouble)
+        return answer
+
+    def _failed(self, why: str) -> McpAway:
+        patience = self._patience
+        away_s = min(patience.away_s * 2**self._failures, patience.longest_away_s)
+        self._failures = min(self._failures + 1, 16)
+        self._away_until_s = self._clock.monotonic_s() + away_s
+        self._trouble = printable_line(why, MAX_TROUBLE_CHARS)
+        return McpAway(f"the MCP server {self.name} is away: {self._trouble}")
+
+    def _setup(self) -> Setup:
+        settings = self._settings
+        headers = {name: value.reveal() for name, value in settings.headers.items()}
+        if settings.url:
+            return Setup(url=settings.url, headers=headers)
+        added = {name: value.reveal() for name, value in settings.env.items()}
+        environment = {**added, **child_environment(self._folder)}
+        return Setup(settings.command, environment, str(self._folder))
+
+
+def trouble_with(settings: McpSettings) -> str:
+    """Why this server cannot even be started here; empty where it can."""
+    if importlib.util.find_spec("mcp") is None:
+        return f"the MCP SDK is not there; {REMEDY}"
+    if settings.command and shutil.which(settings.command[0], path=PATH) is None:
+        return f"there is no program {settings.command[0]} in {PATH}; name it by its whole path"
+    return ""
+
+
+def changed(server: str, tool: str) -> str:
+    return (
+        f"{tool} of the MCP server {server} is not what the owner approved, so it is not used; "
+        f"`barnacle mcp approve {server}` shows it as it is now"
+    )
+
+
+class _Bridge:
+    """A bridge process: a group of its own, which ends as one."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls, folder: Path) -> "_Bridge":
+        """It learns what it is for on its input, where no list of processes shows it."""
+        return cls(
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-m", "agent.tools.mcp.bridge"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=child_environment(folder),
+                # Not the workspace: programs load what lies in the folder where they are started
+                cwd=folder,
+                limit=MAX_LINE_BYTES,
+                start_new_session=True,
+            )
+        )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def ask(self, line: bytes) -> Answer:
+        """One answer; what is none says that it is over."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(line + b"\n")
+            await self._process.stdin.drain()
+            return msgspec.json.decode(await self._process.stdout.readline(), type=Answer)
+        except ConnectionError:
+            return Answer(trouble="it ended", is_over=True)
+        except (ValueError, msgspec.DecodeError):
+            ended = not self.is_alive or self._process.stdout.at_eof()
+            said = "it ended" if ended else "its answer is none, or too long"
+            return Answer(trouble=said, is_over=True)
+
+    def kill(self) -> None:
+        """At once. The number stays the group's as long as anything of it lives."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def leave(self, limit_s: float) -> None:
+        """It ends by itself, or is made to."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        asyncio.get_running_loop().call_later(limit_s, self._make_sure)
+
+    async def end(self, limit_s: float) -> None:
+        """Wait for it, who has been told."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                await self._process.wait()
+        self._make_sure()
+        await self._process.wait()
+
+    def _make_sure(self) -> None:
+        if self.is_alive:
+            self.kill()

@@ -1,0 +1,104 @@
+"""Every configured MCP server, and the tools of theirs that the owner has approved.
+
+At each start of a server what it offers is compared with what was approved: what has changed is
+held back until the owner agrees, and the owner is told, once.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from agent.clock import Clock
+from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.pins import Pin, Pins
+from agent.tools.mcp.server import McpServer, Patience
+from agent.tools.mcp.settings import McpSettings
+from agent.tools.mcp.tool import McpTool
+
+_log = logging.getLogger(__name__)
+
+# Of tools in a message to the owner
+_MAX_NAMED = 10
+
+
+def pins_in(folder: Path) -> Pins:
+    """The one place where approvals are."""
+    return Pins(folder / "approved.json")
+
+
+class McpServers:
+    """The servers of one agent; none is started before it is needed."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, McpSettings],
+        folder: Path,
+        clock: Clock,
+        patience: Patience | None = None,
+    ) -> None:
+        self._settings = settings
+        self._pins = pins_in(folder)
+        self._servers = {
+            name: McpServer(
+                name, wanted, folder / name, clock, partial(self._compare, name), patience
+            )
+            for name, wanted in settings.items()
+        }
+        self._made: tuple[tuple[Pin, ...], tuple[McpTool, ...]] = ((), ())
+        self._told: set[str] = set()
+        self._tell: Callable[[str], Awaitable[None]] | None = None
+
+    def begin(self, tell: Callable[[str], Awaitable[None]]) -> None:
+        """From now on `tell` tells the owner."""
+        self._tell = tell
+
+    def tools(self) -> tuple[McpTool, ...]:
+        """Those that may be used now; the same objects until an approval changes."""
+        pins = self._pins.every()
+        if pins is not self._made[0]:
+            self._made = (pins, tuple(self._tool(pin.offer) for pin in pins if self._counts(pin)))
+        return self._made[1]
+
+    def find(self, name: str) -> McpServer:
+        return self._servers[name]
+
+    async def aclose(self) -> None:
+        await asyncio.gather(*(server.aclose() for server in self._servers.values()))
+
+    def _counts(self, pin: Pin) -> bool:
+        return not pin.is_held and pin.offer.server in self._servers
+
+    def _tool(self, offer: Offer) -> McpTool:
+        reads = offer.tool in self._settings[offer.server].read
+        return McpTool(offer, self._servers[offer.server], reads=reads)
+
+    async def _compare(self, name: str, offers: Sequence[Offer]) -> None:
+        pins = self._pins.of(name)
+        offered = {offer.tool: offer for offer in offers}
+        changed = [
+            pin
+            for tool, pin in pins.items()
+            if not pin.is_held and tool in offered and offered[tool].digest != pin.offer.digest
+        ]
+        await asyncio.to_thread(self._pins.hold, changed)
+        if changed:
+            said = f"{_named([pin.offer for pin in changed])} changed, so I no longer use it"
+            await self._say(name, said)
+        new = [one for one in offers if one.tool not in pins and not one.trouble]
+        if new and name not in self._told:
+            self._told.add(name)
+            await self._say(name, f"{_named(new)} not approved, so I do not use it")
+
+    async def _say(self, name: str, what: str) -> None:
+        sentence = f"the MCP server {name} has {what}: `barnacle mcp approve {name}` shows it"
+        if self._tell is None:
+            _log.warning("%s", sentence)
+        else:
+            await self._tell(sentence)
+
+
+def _named(offers: Sequence[Offer]) -> str:
+    more = f" and {len(offers) - _MAX_NAMED} more" if len(offers) > _MAX_NAMED else ""
+    return ", ".join(offer.tool for offer in offers[:_MAX_NAMED]) + more

@@ -1,0 +1,199 @@
+"""How the bridge reaches a server: the SDK's own streams, with limits that it does not have.
+
+A program's lines and an address's answers end at a megabyte, before they are kept. A program gets
+the environment that was given and nothing of the bridge's.
+"""
+
+import asyncio
+import contextlib
+import resource
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from agent.printable import printable_line
+from agent.tools.mcp.lines import MAX_LINE_BYTES, MAX_TROUBLE_CHARS, Setup
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.client._transport import TransportStreams
+
+# Three times what the SDK takes when it is busy; a server that makes it take more ends it
+MAX_BRIDGE_BYTES = 256 * 1024 * 1024
+# Of a program that was not asked again: progress and notes of a long call take a tenth of it
+MAX_HEARD_BYTES = 16 * 1024 * 1024
+# A program that was told to end has this long, as the protocol wants it
+END_TIMEOUT_S = 2.0
+# What a program complained about arrives beside its end, not before it
+LAST_WORDS_S = 0.5
+# Until a server of the web begins to answer; a call has its own limit around this
+HTTP_TIMEOUT_S = 60.0
+_STREAM = "text/event-stream"
+
+
+@dataclass(slots=True)
+class Fault:
+    """Why a program can no longer be spoken to; empty where it can.
+
+    Args:
+        last_words: the last line of its complaints.
+        heard_bytes: since it was last told something.
+    """
+
+    said: str = ""
+    last_words: str = ""
+    heard_bytes: int = 0
+
+
+def limit_memory() -> None:
+    """From now on this process cannot be filled; what it has started is not meant."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_BRIDGE_BYTES, MAX_BRIDGE_BYTES))
+
+
+@contextlib.asynccontextmanager
+async def program(setup: Setup, fault: Fault) -> AsyncIterator["TransportStreams"]:
+    """A program of this machine, in the group of the bridge."""
+    process = await asyncio.create_subprocess_exec(
+        *setup.command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=setup.environment,
+        cwd=setup.folder,
+        limit=MAX_LINE_BYTES,
+    )
+    limit_memory()
+    to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    from_session, to_program = anyio.create_memory_object_stream[SessionMessage](0)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read, process, to_session, fault)
+        tasks.start_soon(_write, process, to_program, fault)
+        try:
+            yield from_program, from_session
+        finally:
+            tasks.cancel_scope.cancel()
+            with anyio.CancelScope(shield=True):
+                await _ended(process)
+                for stream in (to_session, from_program, from_session, to_program):
+                    stream.close()
+
+
+async def _read(
+    process: asyncio.subprocess.Process,
+    session: "MemoryObjectSendStream[SessionMessage | Exception]",
+    fault: Fault,
+) -> None:
+    assert process.stdout is not None
+    async with session:
+        complaints = asyncio.create_task(_overhear(process, fault))
+        try:
+            async for line in process.stdout:
+                fault.heard_bytes += len(line)
+                if fault.heard_bytes > MAX_HEARD_BYTES:
+                    fault.said = f"it said more than {MAX_HEARD_BYTES} bytes at once"
+                    return
+                # What is no message is for nobody
+                with contextlib.suppress(ValueError):
+                    message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+                    await session.send(SessionMessage(message))
+            await asyncio.wait({complaints}, timeout=LAST_WORDS_S)
+            fault.said = (
+                f"it ended, saying {fault.last_words!r}" if fault.last_words else "it ended"
+            )
+        except ValueError:
+            fault.said = f"it said a line of more than {MAX_LINE_BYTES} bytes"
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return
+        finally:
+            complaints.cancel()
+
+
+async def _overhear(process: asyncio.subprocess.Process, fault: Fault) -> None:
+    """Of what a program complains about, the last line: often why it ends."""
+    assert process.stderr is not None
+    while piece := await process.stderr.read(MAX_LINE_BYTES):
+        lines = piece[-4 * MAX_TROUBLE_CHARS :].decode(errors="replace").strip().splitlines()
+        if lines:
+            fault.last_words = printable_line(lines[-1], MAX_TROUBLE_CHARS)
+
+
+async def _write(
+    process: asyncio.subprocess.Process,
+    session: "MemoryObjectReceiveStream[SessionMessage]",
+    fault: Fault,
+) -> None:
+    assert process.stdin is not None
+    async with session:
+        async for one in session:
+            fault.heard_bytes = 0
+            text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(text.encode() + b"\n")
+            # Gone: whoever reads from it notices
+            with contextlib.suppress(ConnectionError):
+                await process.stdin.drain()
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    assert process.stdin is not None
+    process.stdin.close()
+    with anyio.move_on_after(END_TIMEOUT_S):
+        await process.wait()
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+@contextlib.asynccontextmanager
+async def address(setup: Setup) -> AsyncIterator["TransportStreams"]:
+    """A server of the web; a redirect to another place is not followed."""
+    limit_memory()
+    transport = _CappedTransport()
+    async with (
+        httpx2.AsyncClient(
+            # What is packed may unpack to anything
+            headers={**setup.headers, "accept-encoding": "identity"},
+            timeout=HTTP_TIMEOUT_S,
+            transport=transport,
+            trust_env=False,
+        ) as client,
+        streamable_http_client(
+            setup.url, http_client=client, max_sse_event_size=MAX_LINE_BYTES
+        ) as streams,
+    ):
+        yield streams
+
+
+class _CappedTransport(httpx2.AsyncHTTPTransport):
+    """Answers end at the limit, but for streams of events, where it counts for each event."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            raise httpx2.DecodingError("the answer is packed, which was not asked for")
+        is_stream = response.headers.get("content-type", "").startswith(_STREAM)
+        if not is_stream and isinstance(response.stream, httpx2.AsyncByteStream):
+            response.stream = _CappedStream(response.stream)
+        return response
+
+
+class _CappedStream(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
+        self._inner = inner
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        room = MAX_LINE_BYTES
+        async for piece in self._inner:
+            room -= len(piece)
+            if room < 0:
+                raise httpx2.ReadError(f"the answer has more than {MAX_LINE_BYTES} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

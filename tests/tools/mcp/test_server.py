@@ -1,0 +1,193 @@
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.clock import Clock
+from agent.config import Secret
+from agent.errors import McpAway
+from agent.tools.mcp import server as server_module
+from agent.tools.mcp.server import McpServer, Patience, trouble_with
+from agent.tools.mcp.settings import McpSettings
+from tests.fakes.clock import SteppedClock
+from tests.fakes.mcp_household import garden, offer_of, served
+
+
+@contextlib.asynccontextmanager
+async def running(
+    settings: McpSettings,
+    folder: Path,
+    clock: Clock | None = None,
+    patience: Patience | None = None,
+) -> AsyncIterator[McpServer]:
+    server = McpServer("garden", settings, folder, clock or SteppedClock(), patience=patience)
+    try:
+        yield server
+    finally:
+        await server.aclose()
+
+
+async def forecast(server: McpServer, place: str = "Rome") -> str:
+    digest = (await offer_of(server, "forecast")).digest
+    return (await server.call("forecast", digest, {"place": place})).text
+
+
+def children() -> set[int]:
+    """Processes that this one has started and that still run."""
+    return {
+        int(word)
+        for task in Path("/proc/self/task").iterdir()
+        for word in (task / "children").read_text().split()
+    }
+
+
+async def test_a_program_tells_what_it_has_and_does_it(tmp_path: Path) -> None:
+    async with running(garden(), tmp_path) as server:
+        offers = await server.offers()
+        assert [one.name for one in offers] == [
+            *("mcp_garden_forecast", "mcp_garden_given", "mcp_garden_fail")
+        ]
+        assert await forecast(server) == "Rome: sun for 1 days"
+        assert await forecast(server, "Köln 💡") == "Köln 💡: sun for 1 days"
+        failed = await server.call("fail", (await offer_of(server, "fail")).digest, {})
+        assert failed.is_error
+        wrong = await server.call(
+            "forecast", (await offer_of(server, "forecast")).digest, {"place": []}
+        )
+        assert wrong.is_error
+
+
+async def test_a_server_of_the_web_is_the_same(tmp_path: Path) -> None:
+    with served() as url:
+        async with running(McpSettings(url=url), tmp_path) as server:
+            assert await forecast(server) == "Rome: sun for 1 days"
+
+
+async def test_one_that_dies_is_tried_again_later_and_later_until_it_works(tmp_path: Path) -> None:
+    clock = SteppedClock()
+    (tmp_path / "broken").touch()
+    async with running(garden("dying"), tmp_path, clock) as server:
+        with pytest.raises(McpAway, match="it ended, saying 'no such garden'"):
+            await server.offers()
+        with pytest.raises(McpAway, match="tried again in 1 s"):
+            await server.offers()
+        clock.advance(1.1)
+        with pytest.raises(McpAway, match="it ended, saying"):
+            await server.offers()
+        with pytest.raises(McpAway, match="tried again in 2 s"):
+            await server.offers()
+        (tmp_path / "broken").unlink()
+        clock.advance(2.1)
+        die = await offer_of(server, "die")
+        with pytest.raises(McpAway, match="out of water"):
+            await server.call("die", die.digest, {})
+        clock.advance(4.1)
+        assert await forecast(server) == "Rome: sun for 1 days"
+
+
+async def test_nobody_waits_for_a_silent_one_and_nothing_of_it_is_left(tmp_path: Path) -> None:
+    before = children()
+    async with running(garden("silent"), tmp_path, patience=Patience(call_s=2.0)) as server:
+        silence = await offer_of(server, "silence")
+        with pytest.raises(McpAway, match="no answer within 2 s; what it has done is not known"):
+            await server.call("silence", silence.digest, {})
+    await _none_left(before)
+
+
+async def test_a_call_that_is_stopped_ends_the_server(tmp_path: Path) -> None:
+    before = children()
+    async with running(garden("silent"), tmp_path) as server:
+        silence = await offer_of(server, "silence")
+        calling = asyncio.create_task(server.call("silence", silence.digest, {}))
+        await asyncio.sleep(0.2)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        await _none_left(before)
+        # Nothing of the stopped call is taken for the next one's answer
+        assert await forecast(server) == "Rome: sun for 1 days"
+
+
+async def test_calls_wait_for_each_other_and_not_for_long(tmp_path: Path) -> None:
+    patience = Patience(call_s=1.0, start_s=20.0)
+    async with running(garden("silent"), tmp_path, patience=patience) as server:
+        silence, weather = await offer_of(server, "silence"), await offer_of(server, "forecast")
+        told = await asyncio.gather(
+            server.call("silence", silence.digest, {}),
+            server.call("forecast", weather.digest, {"place": "Rome"}),
+            return_exceptions=True,
+        )
+        assert "no answer" in str(told[0])
+        assert "busy" in str(told[1]) or "away" in str(told[1])
+
+
+async def test_one_that_nobody_asks_ends_and_comes_back(tmp_path: Path) -> None:
+    before = children()
+    async with running(garden(), tmp_path, patience=Patience(idle_s=0.1)) as server:
+        assert await forecast(server) == "Rome: sun for 1 days"
+        await _none_left(before)
+        assert await forecast(server) == "Rome: sun for 1 days"
+
+
+async def test_what_was_not_approved_like_this_is_not_called(tmp_path: Path) -> None:
+    async with running(garden(), tmp_path) as server:
+        for tool, digest in (("forecast", "0" * 64), ("other", "")):
+            with pytest.raises(McpAway, match="not what the owner approved"):
+                await server.call(tool, digest, {})
+
+
+async def test_secrets_are_on_no_command_line(tmp_path: Path) -> None:
+    before = children()
+    secret = "token-4711-0815"
+    async with running(garden(env={"GARDEN_TOKEN": Secret(secret)}), tmp_path) as server:
+        given = await server.call("given", (await offer_of(server, "given")).digest, {})
+        assert f"GARDEN_TOKEN={secret}" in given.text
+        shown = [_shown(pid) for pid in children() - before]
+        assert shown
+        assert not any(secret in one for one in shown)
+
+
+def test_what_cannot_be_started_is_said_before_it_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert trouble_with(McpSettings(command=(sys.executable,))) == ""
+    assert trouble_with(McpSettings(url="http://127.0.0.1:1/mcp")) == ""
+    assert "no program nosuch in /usr/bin:/bin" in trouble_with(McpSettings(command=("nosuch",)))
+    monkeypatch.setattr(server_module.importlib.util, "find_spec", lambda _name: None)
+    assert "pip install barnacle[mcp]" in trouble_with(McpSettings(command=(sys.executable,)))
+
+
+async def test_without_the_sdk_a_call_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module.importlib.util, "find_spec", lambda _name: None)
+    async with running(garden(), tmp_path) as server:
+        with pytest.raises(McpAway, match=r"pip install barnacle\[mcp\]"):
+            await server.offers()
+
+
+def _shown(pid: int) -> str:
+    """What a list of processes shows of the bridge."""
+    folder = Path(f"/proc/{pid}")
+    return (folder / "cmdline").read_text() + (folder / "environ").read_text()
+
+
+async def _none_left(before: set[int]) -> None:
+    async with asyncio.timeout(8.0):
+        while children() - before or _orphans():  # noqa: ASYNC110 - they tell nobody of their end
+            await asyncio.sleep(0.05)
+
+
+def _orphans() -> list[int]:
+    """What the silent server has started, wherever it is now."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if words[:2] == [b"sleep", b"300"] and os.getsid(int(folder.name)) != os.getsid(0):
+                found.append(int(folder.name))
+    return found
