@@ -49,6 +49,10 @@ class Agenda:
 
         return Schedule(self.store, self._clock)
 
+    async def told_to(self, person: str) -> str:
+        """A person's jobs in words."""
+        return await self.book.told_to(person)
+
     async def run(
         self,
         journal: DatabaseWorker,

@@ -16,31 +16,30 @@ from typing import TYPE_CHECKING, TextIO
 from agent import logs
 from agent.agenda import Agenda
 from agent.answering import Answering, offered, open_answering, secrets, seeing
-from agent.channels.base import Channel, Deliver
-from agent.channels.terminal import LOCAL, OWNER, Terminal
+from agent.channels.base import Channel
 from agent.cli.embedder import embedder_of, embedding_key
 from agent.clock import Clock, SystemClock
 from agent.dispatch.activity import Activity
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
+from agent.dispatch.desk import Desk
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.enabling import Enabling, open_lines
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.light import Signs, StatusLight, light_on, shine
 from agent.dispatch.oversight import Oversight
-from agent.dispatch.owner import AbsentOwner, ChannelOwner, Owner, Tell
 from agent.dispatch.presence import Button, NoButton, PresenceRule
 from agent.dispatch.records import Records
 from agent.dispatch.turn import TurnRunner
 from agent.dispatch.watcher import Watcher
+from agent.doorway import Doorway
 from agent.embeddings.base import Embedder
 from agent.embeddings.factory import with_cache
 from agent.hands import Hands
 from agent.health.report import LastError, Reporter, Subjects
 from agent.http import HttpClient
 from agent.link.board import SerialBoard
-from agent.messages import Address
 from agent.providers.base import Provider
 from agent.remembering import Remembering, open_remembering
 from agent.security.approvals import StandingApprovals
@@ -86,6 +85,7 @@ class Agent:
     hands: Hands
     activity: Activity
     redactor: Redactor
+    doorway: Doorway
     agenda: Agenda
 
     @property
@@ -110,19 +110,16 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     http = HttpClient()
     embedder = _embedder(settings, paths, environ, http, redactor)
     remembering = open_remembering(settings, paths, embedder, clock)
-    boards = tuple(
-        SerialBoard(board, paths.board_folder(board), clock) for board in settings.every_board()
-    )
+    every = settings.every_board()
+    boards = tuple(SerialBoard(board, paths.board_folder(board), clock) for board in every)
     journal = open_journal(paths.agent_db)
     for secret in secrets(settings, environ):
         redactor.add(secret)
     lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
-    watchers = tuple(
-        Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
-        for board, wanted in zip(boards, settings.every_board(), strict=True)
-    )
+    watchers = _watchers(settings, paths, clock, boards)
     agenda = Agenda(settings, paths, clock)
-    hands = Hands(settings, remembering.memory, agenda)
+    doorway = Doorway(paths, clock)
+    hands = Hands(settings, remembering.memory, doorway, agenda)
     return Agent(
         settings,
         paths,
@@ -136,8 +133,11 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         boards,
         Registry(
             remembering.tools(),
-            # Of two tools with one name the later stays: no board can take the place of another
-            [*_board_tools(boards, lights), _tools(settings, paths, clock, http, watchers, hands)],
+            # Of two tools with one name the later stays: none takes the place of one of ours
+            [
+                *_board_tools(boards, lights),
+                _tools(settings, paths, clock, http, watchers, hands),
+            ],
         ),
         last_error,
         EmergencyStop(paths.state_dir),
@@ -146,7 +146,17 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         hands,
         Activity(),
         redactor,
+        doorway,
         agenda,
+    )
+
+
+def _watchers(
+    settings: Settings, paths: Paths, clock: Clock, boards: Sequence[SerialBoard]
+) -> tuple[Watcher, ...]:
+    return tuple(
+        Watcher(board, wanted.watch, paths.watches(wanted), clock, wanted.name)
+        for board, wanted in zip(boards, settings.every_board(), strict=True)
     )
 
 
@@ -201,6 +211,7 @@ async def at_work(
     by_name = {channel.name: channel for channel in channels}
     reporter = _reporter(agent, tuple(by_name))
     oversight = Oversight(agent.stop, agent.boards)
+    opened = agent.doorway.opened(by_name, agent.activity)
     button = _button(agent)
     enabling = Enabling(open_lines(enable_gpios(agent.settings)), agent.stop, agent.clock)
     delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity, agent.redactor)
@@ -209,38 +220,46 @@ async def at_work(
         _conversations(agent, button),
         by_name,
         delivery,
-        partial(_report, agent, reporter),
-        oversight,
+        Desk(opened.door.admit, opened.owner.ask, oversight, partial(_report, agent, reporter)),
     )
     try:
         async with asyncio.TaskGroup() as tasks:
             always = (
                 *(reporter.keep(), button.run(), oversight.watch(agent.clock), enabling.run()),
                 agent.hands.run(agent.stop, delivery, tasks),
+                agent.remembering.run(agent.journal, agent.provider),
+                opened.announce_first_code(),
             )
             for work in (*(board.run() for board in agent.boards), *always):
                 tasks.create_task(work)
-            tasks.create_task(agent.remembering.run(agent.journal, agent.provider))
-            deliver = partial(dispatcher.deliver, tasks=tasks)
-            owner = _owner(agent, by_name, partial(_announce, delivery, tasks), deliver)
-            for watcher in agent.watchers:
-                tasks.create_task(watcher.run(owner))
-            doing = agent.agenda.run(agent.journal, delivery, deliver, owner.tell, partial(_home, by_name))
-            tasks.create_task(doing)
+            # What begins by itself comes through no door
+            deliver = partial(dispatcher.take, tasks=tasks)
+            owner = opened.reached(delivery, deliver, tasks)
+            for work in (
+                *(watcher.run(owner) for watcher in agent.watchers),
+                agent.agenda.run(
+                    agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places
+                ),
+            ):
+                tasks.create_task(work)
             await agent.answering.begin(owner.tell)
             signs = Signs(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
             shining = tasks.create_task(shine(agent.lights, signs))
             yield dispatcher, reporter, tasks
-            # Before the outputs are made safe, or it would be lit again
-            shining.cancel()
-            await asyncio.wait([shining])
-            await asyncio.gather(*(board.release() for board in agent.boards))
+            await _make_safe(agent, shining)
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
     except* _Over:
         pass
     finally:
         enabling.close()
         await agent.aclose()
+
+
+async def _make_safe(agent: Agent, shining: asyncio.Task[None]) -> None:
+    # Before the outputs are made safe, or it would be lit again
+    shining.cancel()
+    await asyncio.wait([shining])
+    await asyncio.gather(*(board.release() for board in agent.boards))
 
 
 def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
@@ -252,26 +271,6 @@ def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
 async def _report(agent: Agent, reporter: Reporter, conversation: str) -> str:
     spent = await agent.answering.spent_in(conversation)
     return "\n".join([reporter.sentences(), *([f"This conversation: {spent}."] if spent else [])])
-
-
-def _owner(
-    agent: Agent, channels: Mapping[str, Channel], announce: Tell, deliver: Deliver
-) -> Owner:
-    if Terminal.name not in channels:
-        return AbsentOwner(agent.clock, announce)
-    return ChannelOwner(Terminal.name, OWNER, LOCAL, agent.clock, announce, deliver)
-
-
-def _home(channels: Mapping[str, Channel]) -> Sequence[Address]:
-    """Where the owner is now."""
-    return (Address(Terminal.name, LOCAL, OWNER),) if Terminal.name in channels else ()
-
-
-async def _announce(delivery: Delivery, tasks: asyncio.TaskGroup, text: str) -> None:
-    """Keep a text for the owner; where the terminal is not there it waits for the next chat."""
-    message = await delivery.announce(Terminal.name, LOCAL, text)
-    if message is not None and delivery.reaches(message):
-        tasks.create_task(delivery.send(message))
 
 
 def _button(agent: Agent) -> Button | NoButton:
@@ -296,7 +295,8 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     runner = TurnRunner(provider, agent.registry, gate, most, keeping, agent.redactor)
     offer = offered(agent.settings, os.environ)
     memory, registry = agent.remembering.memory, agent.registry
-    parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, agent.activity)
+    told = (agent.activity, agent.agenda.told_to)
+    parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, *told)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

@@ -10,43 +10,39 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.agenda import Agenda
-from agent.channels.terminal import LOCAL, OWNER, Terminal
 from agent.dispatch.delivery import Delivery
 from agent.memory.base import Memory
 from agent.security.estop import EmergencyStop
 from agent.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agent.dispatch.posting import Posting
     from agent.peripherals.gpio import PiPins
     from agent.peripherals.i2c import I2cBuses
-    from agent.tools.send_message import Addressee
+    from agent.tools.send_message import Addressees
     from agent.toolset import Surroundings
 
 # ruff: noqa: PLC0415  # what is not configured or never used is never loaded
 _log = logging.getLogger(__name__)
 
 
-class OwnerAlone:
-    """Nobody is paired but the owner, who reads at the terminal now or at the next chat."""
-
-    def everyone(self) -> "Sequence[Addressee]":
-        from agent.tools.send_message import Addressee
-
-        return (Addressee(OWNER, Terminal.name, LOCAL),)
-
-
 class Hands:
     """The hands of one agent; outputs are at rest until `run` is at work, and after it.
 
     Args:
+        addressees: those who may be written to.
         agenda: what is done at times; None where nothing runs it.
     """
 
-    def __init__(self, settings: Settings, memory: Memory, agenda: Agenda | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        memory: Memory,
+        addressees: "Addressees",
+        agenda: Agenda | None = None,
+    ) -> None:
         self._settings = settings
+        self._addressees = addressees
         self._memory = memory
         self._agenda = agenda
 
@@ -76,7 +72,7 @@ class Hands:
             buses=self.buses,
             agents=self._settings.agents,
             memory=self._memory,
-            addressees=OwnerAlone(),
+            addressees=self._addressees,
             post=self.posting,
             jobs=self._agenda.book if self._agenda else None,
         )

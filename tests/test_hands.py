@@ -8,12 +8,13 @@ import pytest
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.journal import open_journal
 from agent.errors import PinRefused
-from agent.hands import Hands, OwnerAlone
+from agent.hands import Hands
 from agent.http import HttpClient
 from agent.peripherals import gpio
 from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.security.estop import EmergencyStop
 from agent.settings import Paths, Settings
+from agent.tools.send_message import Addressee, NobodyPaired
 from agent.tools.settings import DelegateSettings, WebSettings
 from agent.toolset import Surroundings, all_tools
 from tests.fakes.channel import FakeChannel
@@ -55,7 +56,10 @@ async def delivery(tmp_path: Path) -> AsyncIterator[Delivery]:
 async def test_pins_are_safe_from_the_start_under_the_stop_and_at_the_end(
     tmp_path: Path, pi: FakePi, delivery: Delivery
 ) -> None:
-    stop, hands = EmergencyStop(tmp_path), Hands(Settings(pins=PINS), PreparedMemory())
+    stop, hands = (
+        EmergencyStop(tmp_path),
+        Hands(Settings(pins=PINS), PreparedMemory(), NobodyPaired()),
+    )
     async with at_work(hands, stop, delivery):
         assert {number: line.is_on for number, line in pi.lines.items()} == {17: False, 23: True}
         hands.pins.write("fan", on=True)
@@ -71,7 +75,10 @@ async def test_pins_are_safe_from_the_start_under_the_stop_and_at_the_end(
 async def test_a_stop_that_was_set_before_holds_the_pins_from_the_start(
     tmp_path: Path, pi: FakePi, delivery: Delivery
 ) -> None:
-    stop, hands = EmergencyStop(tmp_path), Hands(Settings(pins=PINS), PreparedMemory())
+    stop, hands = (
+        EmergencyStop(tmp_path),
+        Hands(Settings(pins=PINS), PreparedMemory(), NobodyPaired()),
+    )
     await stop.engage("before")
     async with at_work(hands, stop, delivery):
         assert {number: line.is_on for number, line in pi.lines.items()} == {17: False, 23: True}
@@ -88,16 +95,18 @@ async def test_on_a_machine_without_pins_the_library_is_not_even_asked(
 ) -> None:
     monkeypatch.setattr(gpio, "trouble_with_pins", lambda: "this machine has none")
     async with at_work(
-        Hands(Settings(pins=PINS), PreparedMemory()), EmergencyStop(tmp_path), delivery
+        Hands(Settings(pins=PINS), PreparedMemory(), NobodyPaired()),
+        EmergencyStop(tmp_path),
+        delivery,
     ):
         assert pi.lines == {}
     assert "this machine has none" in caplog.text
 
 
 async def test_the_owner_can_be_written_to(tmp_path: Path, delivery: Delivery) -> None:
-    hands = Hands(Settings(), PreparedMemory())
+    hands = Hands(Settings(), PreparedMemory(), NobodyPaired())
     async with at_work(hands, EmergencyStop(tmp_path), delivery):
-        (owner,) = OwnerAlone().everyone()
+        owner = Addressee("owner", "terminal", "local")
         assert await hands.posting(owner, "the tea is ready")
         assert await TERMINAL.wait_for(1) == ["the tea is ready"]
 
@@ -107,7 +116,7 @@ def test_the_tools_are_made_of_what_is_configured_and_there(tmp_path: Path) -> N
         pins=PINS, i2c={"sensor": I2cSettings(address=0x76)}, agents={"poet": DelegateSettings()}
     )
     bare = Surroundings(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ())
-    around = Hands(settings, PreparedMemory()).reached(bare)
+    around = Hands(settings, PreparedMemory(), NobodyPaired()).reached(bare)
     assert around.pins is not None
     assert set(around.pins.pins) == set(PINS)
     assert around.buses is not None

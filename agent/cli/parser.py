@@ -3,6 +3,7 @@
 import argparse
 
 from agent import __version__
+from agent.cli.admission import add_admission
 from agent.cli.oversight import add_oversight
 from agent.cli.words import Commands, Parser, add, everywhere, limit, provenance, text
 
@@ -13,6 +14,7 @@ examples:
   barnacle doctor                    what is wrong, and what to do about it
   barnacle check                     is the configuration right?
   barnacle board list                which boards are plugged in?
+  barnacle pair                      let somebody in over a chat platform
   barnacle estop                     emergency stop; --clear ends it
   barnacle run                       what the service runs: every channel, no terminal
 
@@ -31,11 +33,13 @@ def parser() -> argparse.ArgumentParser:
     _add_agent(commands)
     _add_stop(commands)
     _add_looking(commands)
+    add_admission(commands)
     add_oversight(commands)
     _add_jobs(commands)
     _add_models(commands)
     _add_memory(commands)
     _add_board(commands)
+    _add_signal(commands)
     return top
 
 
@@ -251,6 +255,21 @@ def _add_board_update(actions: Commands) -> None:
     _port(update)
     update.add_argument("--force", action="store_true", help="even when it runs there already")
     update.add_argument("--image", metavar="FILE", help="this image instead of the one carried")
+
+
+def _add_signal(commands: Commands) -> None:
+    signal = add(
+        commands,
+        "signal",
+        "Link the agent to a Signal account",
+        examples="  barnacle signal link\n  barnacle signal link --name 'The greenhouse'\n",
+    )
+    actions = signal.add_subparsers(dest="action", metavar="action", required=True)
+    link = add(actions, "link", "Show a QR code that Signal on a telephone scans")
+    link.add_argument("--name", type=text, help="what the telephone calls it (default: Barnacle)")
+    link.add_argument(
+        "--data", metavar="DIR", help="signal-cli's folder, where its daemon does not run yet"
+    )
 
 
 def _person(command: argparse.ArgumentParser) -> None:

@@ -28,6 +28,8 @@ class Command(enum.Enum):
     STATUS = "/status"
     # How its boards are, and what is wired to them
     BOARD = "/board"
+    # What the agent does at times, of whoever asks
+    JOBS = "/jobs"
     # Break off what is being done
     STOP = "/stop"
     # Everything safe and still, until the owner clears it
@@ -53,6 +55,7 @@ _LEAST = {
     Command.MODELS: Rank.USER,
     Command.STATUS: Rank.USER,
     Command.BOARD: Rank.USER,
+    Command.JOBS: Rank.USER,
     Command.CONFIGURE: Rank.OWNER,
     Command.ESTOP_CLEAR: Rank.OWNER,
 }
@@ -69,6 +72,7 @@ _TOLD = (
     (Rank.USER, "/models         the models that there are"),
     (Rank.USER, "/status         how the device, the board and the model are"),
     (Rank.USER, "/board          how the boards are, and what is wired to them"),
+    (Rank.USER, "/jobs           what I do at times for you, and what came of it"),
     (Rank.MEMBER, "/stop           break off what I am doing"),
     (
         Rank.GUEST,

@@ -6,6 +6,7 @@ Knows nothing of channels' queues; the dispatcher decides when it runs.
 import asyncio
 import logging
 import sqlite3
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from agent.clock import Clock
@@ -41,6 +42,10 @@ INTERRUPTED_TEXT = (
 )
 
 
+async def _no_jobs(_person: str) -> str:
+    return "There are no jobs."
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """What answering needs."""
@@ -52,6 +57,8 @@ class Parts:
     clock: Clock
     offer: Offer
     activity: Activity = field(default_factory=Activity)
+    # A person's jobs in words
+    jobs_of: Callable[[str], Awaitable[str]] = _no_jobs
 
 
 class Conversations:
@@ -64,6 +71,11 @@ class Conversations:
         self._agent = agent
         self._memory_settings = memory
         self._workspace = workspace
+
+    @property
+    def interrupts(self) -> bool:
+        """Whether a new message breaks off the turn on the one before it."""
+        return self._agent.interrupt
 
     async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
         """The answer, committed to the outbox together with the history of the turn.
@@ -113,6 +125,8 @@ class Conversations:
                 session.halve(db, conversation)
             session.bound(db, conversation, self._agent.history_tokens)
             inbox.close(db, accepted.inbox_id, state)
+            for said_before in accepted.also:
+                inbox.close(db, said_before, InboxState.MERGED)
             return outbox.add(db, accepted, text)
 
         return await self._parts.journal.transact(commit)
@@ -133,6 +147,10 @@ class Conversations:
         from agent.dispatch import memories  # noqa: PLC0415 - for those who ask
 
         return await memories.told(self._parts.memory, inbound)
+
+    async def jobs(self, inbound: Inbound) -> str:
+        """What whoever asks has done at times, in words."""
+        return await self._parts.jobs_of(inbound.who)
 
     async def model(self, command: Command, inbound: Inbound) -> str:
         """What `/model` and `/models` answer."""
@@ -165,7 +183,7 @@ class Conversations:
         # What runs by itself orders nothing that runs by itself
         is_by_itself = (inbound.strand or "").startswith(JOB_STRAND)
         place = None if is_by_itself else inbound.address
-        context = ToolContext(inbound.conversation, inbound.sender, trust, place=place)
+        context = ToolContext(inbound.conversation, inbound.who, trust, place=place)
         return await self._parts.runner.run(messages, context, inbound.provenance, seams, model)
 
     def _has_hardware(self) -> bool:
@@ -173,7 +191,7 @@ class Conversations:
         return any(spec.effect in moving for spec in self._parts.registry.specs())
 
     async def _recall(self, inbound: Inbound) -> list[MemoryEntry]:
-        scope = Scope(inbound.sender, inbound.conversation)
+        scope = Scope(inbound.who, inbound.conversation)
         settings = self._memory_settings
         try:
             found = await self._parts.memory.recall(inbound.text, settings.recall_limit, scope)

@@ -5,22 +5,26 @@ Messages of one conversation wait for each other; conversations do not. Commands
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from agent.channels.base import Answer, Channel, Question
+from agent.channels.base import Channel
+from agent.crash import crash_point
 from agent.dispatch import inbox
-from agent.dispatch.commands import HELP_TEXT, Command, command_of
+from agent.dispatch.attending import STOPPED_TEXT, Attending, unrecorded
+from agent.dispatch.commands import Command, command_of, help_text
 from agent.dispatch.conversation import Conversations
 from agent.dispatch.delivery import Delivery
+from agent.dispatch.desk import Desk
+from agent.dispatch.door import TurnedAway
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
-from agent.dispatch.oversight import Oversight
+from agent.dispatch.queues import Queues, Work
+from agent.dispatch.rank import Rank
 from agent.dispatch.turn import TurnSeams
 from agent.errors import StorageFull
-from agent.messages import Inbound, Outbound, Provenance
+from agent.messages import Inbound, Outbound
 from agent.storage.worker import DatabaseWorker
 
 if TYPE_CHECKING:
@@ -28,23 +32,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Turns at work at once: a few per channel, never so many that a small machine thrashes
-TURNS_PER_CHANNEL = 4
-MIN_TURNS, MAX_TURNS = 8, 64
-# A message that broke a turn this often is parked
-MAX_ATTEMPTS = 2
-
-PARKED_TEXT = "Something in me broke on this message. I keep it; the log says what happened."
-STOPPED_TEXT = "Stopped."
 NOTHING_TO_STOP_TEXT = "There is nothing to stop."
-
-# Who is known by this name in every conversation
-OWNER_ID = "owner"
-# Their own words, and what a sensor of theirs said in their name
-_FROM_THE_OWNER = frozenset({Provenance.OWNER, Provenance.SENSOR})
-
-# How the agent is, for somebody in a conversation
-Report = Callable[[str], Awaitable[str]]
 
 
 class Dispatcher:
@@ -56,31 +44,45 @@ class Dispatcher:
         conversations: Conversations,
         channels: Mapping[str, Channel],
         delivery: Delivery,
-        report: Report,
-        oversight: Oversight,
+        desk: Desk,
     ) -> None:
         self._journal = journal
         self._conversations = conversations
         self._channels = channels
         self._delivery = delivery
-        self._report = report
-        self._oversight = oversight
-        turns = min(max(len(channels) * TURNS_PER_CHANNEL, MIN_TURNS), MAX_TURNS)
-        self._turns = asyncio.Semaphore(turns)
-        self._waiting: dict[str, deque[Accepted]] = {}
-        self._at_work: dict[str, asyncio.Task[None]] = {}
-        self._stopped: set[str] = set()
+        self._desk = desk
+        self._oversight = desk.oversight
+        attending = Attending(journal, conversations, channels, delivery, self._seams)
+        interrupts = conversations.interrupts
+        self._queues = Queues(len(channels), attending, interrupts=interrupts)
         # At once where it is set already, as after a restart
-        oversight.stop.listen(self._break_off)
+        desk.oversight.stop.listen(self._queues.stop_all)
 
     async def deliver(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Take a message from a channel, if its sender is let in; see `take`."""
+        came = await self._desk.admit(inbound)
+        if not isinstance(came, TurnedAway):
+            await self.take(came.inbound, tasks)
+        elif came.text:
+            # Nothing of it is kept: there may be a code in it, or a stranger's words
+            told = Outbound(
+                0,
+                inbound.channel,
+                inbound.reply_target,
+                came.text,
+                inbound.message_id,
+                inbound.thread,
+            )
+            tasks.create_task(self._delivery.send_unrecorded(told))
+
+    async def take(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
         """Take a message; when this returns it is committed, or was known already."""
         command = command_of(inbound.text)
         if command is Command.ESTOP:
             # Before anything that can fail or wait
             await self._oversight.engage(inbound)
         inbound = self._delivery.received(inbound)
-        begins = command is None and self._is_free_for(inbound.conversation)
+        begins = command is None and self._queues.is_free_for(inbound.conversation)
         # Claimed before anything waits: two quick messages are not both the answer
         with self._inquiries.claimed(inbound.conversation if command is None else "") as asker:
             accepted = await self._journal.transact(
@@ -93,7 +95,7 @@ class Dispatcher:
             answered = accepted.inbox_id
             await self._journal.transact(lambda db: inbox.close(db, answered, InboxState.ANSWERED))
         elif command is None:
-            self._queue(accepted, tasks)
+            self._queues.add(accepted, tasks)
         else:
             tasks.create_task(self._obey(accepted, command))
 
@@ -103,7 +105,7 @@ class Dispatcher:
             tasks.create_task(self._delivery.send(message))
         for accepted in await self._journal.transact(inbox.unanswered):
             if accepted.inbound.channel in self._channels:
-                self._queue(accepted, tasks)
+                self._queues.add(accepted, tasks)
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
         """Send what has waited for somebody who was not there."""
@@ -124,15 +126,7 @@ class Dispatcher:
 
     def stop(self, conversation: str) -> bool:
         """Break off the turn of a conversation; whether there was one."""
-        task = self._at_work.get(conversation)
-        if task is None:
-            return False
-        self._stopped.add(conversation)
-        return task.cancel()
-
-    def _break_off(self) -> None:
-        for conversation in list(self._at_work):
-            self.stop(conversation)
+        return self._queues.stop(conversation)
 
     @cached_property
     def _inquiries(self) -> "Inquiries":
@@ -140,74 +134,16 @@ class Dispatcher:
 
         return Inquiries(self._delivery)
 
-    def _is_free_for(self, conversation: str) -> bool:
-        return conversation not in self._waiting and not self._turns.locked()
-
-    def _queue(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
-        conversation = accepted.inbound.conversation
-        waiting = self._waiting.get(conversation)
-        if waiting is not None:
-            waiting.append(accepted)
-            return
-        self._waiting[conversation] = deque([accepted])
-        tasks.create_task(self._work(conversation, tasks))
-
-    async def _work(self, conversation: str, tasks: asyncio.TaskGroup) -> None:
-        waiting = self._waiting[conversation]
-        try:
-            while waiting:
-                async with self._turns:
-                    accepted = waiting.popleft()
-                    # A task of its own, so that stopping a turn leaves the rest of the queue
-                    turn = tasks.create_task(self._attend(accepted))
-                    self._at_work[conversation] = turn
-                    await asyncio.wait([turn])
-                    del self._at_work[conversation]
-        finally:
-            del self._waiting[conversation]
-
-    async def _attend(self, accepted: Accepted) -> None:
-        """Answer a message and deliver the answer, also where it cannot be recorded."""
-        try:
-            if (answer := await self._answer_or_stop(accepted)) is not None:
-                await self._delivery.send(answer)
-        except StorageFull as err:
-            _log.error("message %s: %s", accepted.inbound.message_id, err)
-            await self._delivery.send_unrecorded(_unrecorded(accepted, f"I cannot work now: {err}"))
-
-    async def _answer_or_stop(self, accepted: Accepted) -> Outbound | None:
-        conversation = accepted.inbound.conversation
-        try:
-            return await self._answer(accepted)
-        except asyncio.CancelledError:
-            if conversation not in self._stopped:
-                raise
-            return await self._conversations.finish(accepted, STOPPED_TEXT)
-        finally:
-            self._stopped.discard(conversation)
-
-    async def _answer(self, accepted: Accepted) -> Outbound | None:
-        current = accepted
-        while current.attempts < MAX_ATTEMPTS:
-            try:
-                return await self._conversations.answer(current, self._seams(current))
-            except StorageFull:
-                raise
-            except Exception:  # noqa: BLE001 - the turn supervisor: one message must not end the others
-                _log.exception("message %s broke its turn", accepted.inbound.message_id)
-            current = await self._journal.transact(lambda db: inbox.again(db, accepted))
-        return await self._conversations.finish(accepted, PARKED_TEXT, state=InboxState.PARKED)
-
-    def _seams(self, accepted: Accepted) -> TurnSeams:
+    def _seams(self, work: Work) -> TurnSeams:
+        accepted = work.accepted
         channel = self._channels[accepted.inbound.channel]
-        inbox_id = accepted.inbox_id
         return TurnSeams(
-            ask=partial(_ask_the_owner, channel, accepted.inbound),
+            ask=partial(self._desk.ask, accepted.inbound),
             # A turn that nobody waits for may end with nothing to say
             on_text=_unseen
             if accepted.inbound.strand
             else partial(channel.draft, accepted.inbound),
-            before_effect=lambda: self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id)),
+            before_effect=partial(self._before_effect, work),
             inquire=partial(
                 self._inquiries.put,
                 accepted.inbound,
@@ -215,51 +151,50 @@ class Dispatcher:
             ),
         )
 
+    async def _before_effect(self, work: Work) -> None:
+        inbox_id = work.accepted.inbox_id
+        work.has_acted = True
+        await self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id))
+        crash_point("effect.intended")
+
     async def _obey(self, accepted: Accepted, command: Command | str) -> None:
         try:
             text = await self._result_of(command, accepted.inbound)
             await self._delivery.send(await self._conversations.finish(accepted, text))
         except StorageFull as err:
-            await self._delivery.send_unrecorded(_unrecorded(accepted, f"I cannot do that: {err}"))
+            await self._delivery.send_unrecorded(unrecorded(accepted, f"I cannot do that: {err}"))
 
     async def _result_of(self, command: Command | str, inbound: Inbound) -> str:
         conversation = inbound.conversation
         match command:
             case Command.HELP:
-                return HELP_TEXT
-            case Command.NEW:
+                return help_text(Rank.of(inbound.provenance))
+            case Command.NEW | Command.CLEAR:
                 removed = await self._conversations.forget(conversation)
                 return f"A new conversation. {removed} messages are gone; memories stay."
-            case Command.MEMORY | Command.STATUS | Command.MODEL | Command.MODELS:
-                return await self._shown(command, inbound)
             case Command.STOP:
                 return STOPPED_TEXT if self.stop(conversation) else NOTHING_TO_STOP_TEXT
             case Command.ESTOP | Command.ESTOP_CLEAR | Command.CONFIGURE:
                 return await self._oversight.obey(command, inbound)
+            case Command():
+                return await self._shown(command, inbound)
             case _:
-                return f"I do not know {command}.\n{HELP_TEXT}"
+                known = help_text(Rank.of(inbound.provenance))
+                return f"I do not know {command}.\n{known}"
 
     async def _shown(self, command: Command, inbound: Inbound) -> str:
         if command is Command.STATUS:
-            return await self._report(inbound.conversation)
+            return await self._desk.report(inbound.conversation)
+        if command is Command.BOARD:
+            from agent.dispatch import boards  # noqa: PLC0415 - for those who ask
+
+            return boards.told(self._oversight.boards)
         if command is Command.MEMORY:
             return await self._conversations.known(inbound)
+        if command is Command.JOBS:
+            return await self._conversations.jobs(inbound)
         return await self._conversations.model(command, inbound)
-
-
-async def _ask_the_owner(channel: Channel, inbound: Inbound, question: Question) -> Answer:
-    """Whoever is not the owner cannot say yes to what they want themselves."""
-    # What the owner has done at times may have been read anywhere, and is still theirs to answer
-    is_theirs = inbound.strand is not None and inbound.who == OWNER_ID
-    if inbound.provenance not in _FROM_THE_OWNER and not is_theirs:
-        return Answer.NONE
-    return await channel.ask(inbound.address, question)
 
 
 async def _unseen(_text: str) -> None:
     """Show nothing of an answer before it is whole."""
-
-
-def _unrecorded(accepted: Accepted, text: str) -> Outbound:
-    inbound = accepted.inbound
-    return Outbound(0, inbound.channel, inbound.reply_target, text, inbound.answers, inbound.thread)

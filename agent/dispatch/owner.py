@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent.clock import Clock
-from agent.messages import Inbound, Provenance
+from agent.dispatch.people import OWNER_ID
+from agent.dispatch.whereabouts import Whereabouts
+from agent.messages import Address, Inbound, Provenance
 
 _log = logging.getLogger(__name__)
 
@@ -29,51 +31,42 @@ class Owner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelOwner:
-    """The owner on one channel.
+class ReachedOwner:
+    """The owner wherever they are: told there, or when they come by, with the time it happened.
 
     Args:
-        announce: keeps a text for the owner and sends it.
-        deliver: takes a message as if it had come from the channel.
+        announce: keeps a text for somebody and sends it.
+        begin_turn: takes a message as if it had come from the owner's channel.
     """
 
-    channel: str
-    person: str
-    target: str
+    whereabouts: Whereabouts
     clock: Clock
-    announce: Tell
-    deliver: Callable[[Inbound], Awaitable[None]]
+    announce: Callable[[Address, str], Awaitable[None]]
+    begin_turn: Callable[[Inbound], Awaitable[None]]
 
     async def tell(self, text: str) -> None:
-        await self.announce(text)
+        if places := self.whereabouts.places:
+            await self.announce(places[0], text)
+            return
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.clock.wall_s()))
+        await self.announce(self.whereabouts.waiting_place, f"{at}: {text}")
+        _log.warning("kept for the owner: %s", text)
 
     async def begin(self, subject: str, text: str) -> None:
-        await self.deliver(
+        if not (places := self.whereabouts.places):
+            await self.tell(f"{subject}: nobody was here, so I did not do this: {text}")
+            return
+        await self.begin_turn(
             Inbound(
                 message_id=uuid.uuid4().hex,
-                channel=self.channel,
-                sender=self.person,
-                reply_target=self.target,
+                channel=places[0].channel,
+                sender=places[0].person,
+                reply_target=places[0].target,
                 text=text,
                 received_at_s=self.clock.wall_s(),
                 provenance=Provenance.SENSOR,
                 # A conversation of its own: the owner's plain words stay the owner's
                 strand=f"watch-{subject}",
+                person=OWNER_ID,
             )
         )
-
-
-@dataclass(frozen=True, slots=True)
-class AbsentOwner:
-    """The owner while no channel leads to them: told when one does, with the time it happened."""
-
-    clock: Clock
-    announce: Tell
-
-    async def tell(self, text: str) -> None:
-        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.clock.wall_s()))
-        await self.announce(f"{at}: {text}")
-        _log.warning("kept for the owner: %s", text)
-
-    async def begin(self, subject: str, text: str) -> None:
-        await self.tell(f"{subject}: nobody was here, so I did not do this: {text}")

@@ -49,8 +49,12 @@ class AgentSettings(Section, frozen=True, kw_only=True):
     workspace: str = ""
     max_tool_iterations: Annotated[int, Meta(ge=1, le=50)] = 10
     turn_timeout_s: Annotated[int, Meta(ge=10, le=1200)] = 180
-    # What a model sees again of a conversation, in tokens; older turns leave a digest
+    # What a model sees again of a conversation; older turns leave a digest
     history_tokens: Annotated[int, Meta(ge=500, le=1_000_000)] = 12_000
+
+    # A new message breaks off the turn on the one before it, unless that has begun to act; the next
+    # turn answers both
+    interrupt: bool = False
 
     @property
     def policy(self) -> Policy:

@@ -7,6 +7,7 @@ import pytest
 from agent.channels.base import Answer
 from agent.dispatch import inbox, outbox, session
 from agent.dispatch.activity import Activity
+from agent.dispatch.attending import PARKED_TEXT, STOPPED_TEXT
 from agent.dispatch.commands import HELP_TEXT
 from agent.dispatch.conversation import (
     INTERRUPTED_TEXT,
@@ -14,7 +15,7 @@ from agent.dispatch.conversation import (
     TOO_LONG_TEXT,
 )
 from agent.dispatch.delivery import MAX_TRIES, Delivery
-from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT, PARKED_TEXT, STOPPED_TEXT
+from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import NOT_THE_OWNER_TEXT
 from agent.errors import StorageFull
@@ -340,22 +341,24 @@ async def test_only_the_owner_clears_an_emergency_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trust", "is_asked"),
+    ("sender", "trust", "is_asked"),
     [
-        (Provenance.OWNER, True),
-        (Provenance.SENSOR, True),
-        (Provenance.USER, False),
-        (Provenance.WEB, False),
+        ("owner", Provenance.OWNER, True),
+        ("owner", Provenance.SENSOR, True),
+        # What they quote or forward is nobody's order, and theirs to allow
+        ("owner", Provenance.WEB, True),
+        ("anna", Provenance.USER, False),
+        ("anna", Provenance.WEB, False),
     ],
 )
 async def test_nobody_says_yes_to_their_own_wish_but_the_owner(
-    tmp_path: Path, trust: Provenance, *, is_asked: bool
+    tmp_path: Path, sender: str, trust: Provenance, *, is_asked: bool
 ) -> None:
     channel = FakeChannel(Answer.YES)
     tool = CountingTool(Effect.HAZARD)
     provider = ScriptedProvider(calls((tool.name, '{"value": "on"}')), "done")
     async with running(tmp_path, provider, channel, tools=[tool]) as agent:
-        asked = dataclasses.replace(message("go"), provenance=trust)
+        asked = dataclasses.replace(message("go", sender=sender), provenance=trust)
         await agent.dispatcher.deliver(asked, agent.tasks)
         await channel.wait_for(1)
     assert (len(channel.questions), len(tool.uses)) == ((1, 1) if is_asked else (0, 0))

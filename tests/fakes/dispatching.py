@@ -6,18 +6,23 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent.channels.base import Channel
+from agent.dispatch.activity import Activity
 from agent.dispatch.choice import Offer
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
+from agent.dispatch.desk import Desk
 from agent.dispatch.dispatcher import Dispatcher
+from agent.dispatch.door import Admitted
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import Oversight
+from agent.dispatch.people import People
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnRunner
+from agent.dispatch.whereabouts import Whereabouts
 from agent.memory.base import Memory
 from agent.memory.settings import MemorySettings
-from agent.messages import ChatMessage, Role
+from agent.messages import Address, ChatMessage, Inbound, Role
 from agent.providers.base import ChatRequest, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -72,7 +77,10 @@ async def running(
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)
     oversight = Oversight(stop, [])
-    dispatcher = Dispatcher(journal, conversations, channels, delivery, _all_is_well, oversight)
+    people = People(folder / "people.json", clock)
+    owner = Whereabouts(people, channels, Activity(), clock, Address("terminal", "local", "owner"))
+    desk = Desk(_everybody, owner.ask, oversight, _all_is_well)
+    dispatcher = Dispatcher(journal, conversations, channels, delivery, desk)
     try:
         async with asyncio.TaskGroup() as tasks:
             yield Running(dispatcher, tasks, journal, oversight, folder)
@@ -85,6 +93,11 @@ async def running(
 
 class _Over(Exception):
     """Ends the task group of a test."""
+
+
+async def _everybody(inbound: Inbound) -> Admitted:
+    """No door: who a message is from is what the test says."""
+    return Admitted(inbound)
 
 
 async def _all_is_well(_conversation: str) -> str:

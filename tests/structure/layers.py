@@ -17,6 +17,7 @@ LAYERS = (
             "hands",
             "reaching",
             "remembering",
+            "servers",
             "serving",
             "settings",
             "toolset",

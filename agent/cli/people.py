@@ -1,0 +1,44 @@
+"""`barnacle people`: who is let in, and the groups that are listened to."""
+
+import time
+from argparse import Namespace
+
+import msgspec
+
+from agent.cli import exits, surroundings
+from agent.cli.output import say, say_json, say_table
+from agent.clock import SystemClock
+from agent.dispatch.people import Person
+from agent.doorway import Doorway
+
+NOBODY_TEXT = "nobody is let in; `barnacle pair` makes a code for the owner"
+
+
+def run(arguments: Namespace) -> int:
+    _, paths = surroundings.of(arguments)
+    people = Doorway(paths, SystemClock()).people
+    everyone, groups = people.everyone(), people.groups()
+    if arguments.json:
+        rows = {"people": list(everyone), "groups": list(groups)}
+        say_json(msgspec.to_builtins(rows))
+        return exits.OK
+    if everyone:
+        say_table([row for person in everyone for row in _rows(person)])
+    else:
+        say(NOBODY_TEXT)
+    for group in groups:
+        say(f"listens in the group {group.channel}:{group.target}")
+    return exits.OK
+
+
+def _rows(person: Person) -> list[tuple[str, ...]]:
+    return [
+        (
+            person.name,
+            person.role,
+            f"{one.channel}:{one.sender}",
+            f"since {time.strftime('%Y-%m-%d', time.localtime(one.paired_at_s))}",
+            person.person_id,
+        )
+        for one in person.accounts
+    ]

@@ -1,0 +1,101 @@
+"""Who may talk to an agent, composed: its people, the door before its channels, and its owner.
+
+What another process changes of it holds from the next message on.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.channels.base import Channel
+from agent.channels.terminal import LOCAL, OWNER, Terminal
+from agent.clock import Clock
+from agent.dispatch.activity import Activity
+from agent.dispatch.codes import Codes
+from agent.dispatch.delivery import Delivery
+from agent.dispatch.door import Door
+from agent.dispatch.owner import ReachedOwner
+from agent.dispatch.pairing import Pairing, shown
+from agent.dispatch.people import People, Person
+from agent.dispatch.rank import Rank
+from agent.dispatch.whereabouts import Whereabouts
+from agent.messages import Address, Inbound
+from agent.settings import Paths
+
+if TYPE_CHECKING:
+    from agent.tools.send_message import Addressee
+
+_log = logging.getLogger(__name__)
+
+AT_THE_MACHINE = Address(Terminal.name, LOCAL, OWNER)
+
+
+class Doorway:
+    """Everything about who is let in."""
+
+    def __init__(self, paths: Paths, clock: Clock) -> None:
+        self._clock = clock
+        self.people = People(paths.state_dir / "people.json", clock)
+        self.codes = Codes(paths.state_dir / "codes.json", clock)
+        self.pairing = Pairing.of(self.people, self.codes, clock)
+
+    def opened(self, channels: Mapping[str, Channel], activity: Activity) -> "Opened":
+        local = [name for name, channel in channels.items() if channel.abilities.is_local]
+        owner = Whereabouts(self.people, channels, activity, self._clock, AT_THE_MACHINE)
+        has_platforms = len(local) < len(channels)
+        door = Door(self.pairing, self._clock, local)
+        return Opened(door, owner, self.pairing, self._clock, has_platforms)
+
+    def everyone(self) -> "Sequence[Addressee]":
+        """Whom a tool may write to, as of now; the owner at the machine where they have no other.
+
+        Of two accounts the one that was paired first has the plain name.
+        """
+        from agent.tools.send_message import Addressee  # noqa: PLC0415 - only where it is written
+
+        at_the_machine = Addressee(OWNER, Terminal.name, LOCAL)
+        named = [
+            Addressee(_name(person, number), account.channel, account.target)
+            for person in self.people.everyone()
+            for number, account in enumerate(person.accounts)
+        ]
+        is_paired = self.people.owner() is not None
+        return named if is_paired else (at_the_machine, *named)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The door of an agent at work, and where its owner is."""
+
+    door: Door
+    owner: Whereabouts
+    pairing: Pairing
+    clock: Clock
+    has_platforms: bool
+
+    def reached(
+        self,
+        delivery: Delivery,
+        take: Callable[[Inbound], Awaitable[None]],
+        tasks: asyncio.TaskGroup,
+    ) -> ReachedOwner:
+        """The owner, for whatever has something to say to them."""
+
+        async def announce(to: Address, text: str) -> None:
+            message = await delivery.announce(to.channel, to.target, text)
+            if message is not None and delivery.attends(message):
+                tasks.create_task(delivery.send(message))
+
+        return ReachedOwner(self.owner, self.clock, announce, take)
+
+    async def announce_first_code(self) -> None:
+        """Where there are platforms and no owner yet, say in the log how to become it."""
+        if self.has_platforms and (code := await self.pairing.first_code()) is not None:
+            how = shown(code, Rank.OWNER.role)
+            _log.warning("nobody owns this device yet. %s `barnacle pair` makes another code", how)
+
+
+def _name(person: Person, number: int) -> str:
+    return f"{person.name} ({person.accounts[number].channel})" if number else person.name

@@ -1,0 +1,137 @@
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from agent.cli import exits
+from agent.cli.main import main
+from agent.clock import SystemClock
+from agent.dispatch.codes import Invitation
+from agent.dispatch.people import Account, Group
+from agent.dispatch.rank import Rank
+from agent.doorway import Doorway
+from agent.settings import Paths
+
+CODE = re.compile(r"/pair ([0-9A-Z]{5}-[0-9A-Z]{5})")
+
+
+@pytest.fixture
+def doorway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Doorway:
+    """Of an agent that runs beside the commands."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
+    return Doorway(Paths(None, tmp_path), SystemClock())
+
+
+def account(sender: str) -> Account:
+    return Account(channel="telegram", sender=sender, target=sender)
+
+
+def made(doorway: Doorway, out: str) -> Invitation:
+    found = CODE.search(out)
+    assert found is not None
+    invitation = doorway.codes.spend(found[1])
+    assert invitation is not None
+    return invitation
+
+
+def test_the_first_code_is_the_owners_and_later_ones_a_users(
+    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pair"]) == exits.OK
+    out = capsys.readouterr().out
+    assert "the owner and may do everything" in out
+    assert "No chat platform is configured yet" in out
+    assert made(doorway, out) == Invitation(role="owner")
+    doorway.people.let_in(Rank.OWNER, account("1"))
+    assert main(["pair", "--name", "Anna"]) == exits.OK
+    assert made(doorway, capsys.readouterr().out) == Invitation(role="user", name="Anna")
+    assert main(["pair", "--role", "guest"]) == exits.OK
+    assert made(doorway, capsys.readouterr().out) == Invitation(role="guest")
+
+
+def test_a_program_gets_the_code_as_json(
+    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["pair", "--json"]) == exits.OK
+    told = json.loads(capsys.readouterr().out)
+    assert told["role"] == "owner"
+    assert doorway.codes.spend(told["code"]) is not None
+
+
+def test_another_account_of_somebody_who_is_there(
+    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    anna = doorway.people.let_in(Rank.GUEST, account("2"), "Anna")
+    assert main(["pair", "--for", "anna"]) == exits.OK
+    out = capsys.readouterr().out
+    assert "Anna, on one more account" in out
+    assert made(doorway, out).person_id == anna.person_id
+    assert main(["pair", "--for", "owner"]) == exits.OK
+    assert made(doorway, capsys.readouterr().out) == Invitation(role="owner")
+    assert main(["pair", "--for", "nemo"]) == exits.USAGE
+    assert main(["pair", "--for", "anna", "--role", "owner"]) == exits.USAGE
+
+
+def test_people_and_groups_are_listed(doorway: Doorway, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["people"]) == exits.OK
+    assert "nobody is let in" in capsys.readouterr().out
+    doorway.people.let_in(Rank.OWNER, account("1"))
+    doorway.people.listen_in(Group(channel="telegram", target="-5"), wanted=True)
+    assert main(["people"]) == exits.OK
+    out = capsys.readouterr().out
+    assert re.search(r"owner +owner +telegram:1 +since 20", out)
+    assert "listens in the group telegram:-5" in out
+    assert main(["people", "--json"]) == exits.OK
+    told = json.loads(capsys.readouterr().out)
+    assert told["people"][0]["accounts"][0]["sender"] == "1"
+    assert told["groups"] == [{"channel": "telegram", "target": "-5"}]
+
+
+def test_who_is_revoked_is_nobody_to_a_running_agent(
+    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doorway.people.let_in(Rank.OWNER, account("1"))
+    doorway.people.let_in(Rank.USER, account("2"), "Anna")
+    assert doorway.people.find("telegram", "2") is not None
+    assert main(["revoke", "ANNA"]) == exits.OK
+    assert doorway.people.find("telegram", "2") is None
+    assert "Anna (user) is let in no more" in capsys.readouterr().out
+    assert main(["revoke", "anna"]) == exits.USAGE
+    assert "there is owner" in capsys.readouterr().err
+    assert main(["revoke", "owner"]) == exits.OK
+    assert "nobody owns the device now" in capsys.readouterr().out
+
+
+def test_a_group_is_revoked_by_what_the_list_calls_it(
+    doorway: Doorway, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doorway.people.listen_in(Group(channel="telegram", target="-5"), wanted=True)
+    assert main(["revoke", "--group", "telegram:-6"]) == exits.USAGE
+    assert "telegram:-5" in capsys.readouterr().err
+    assert main(["revoke", "--group", "telegram:-5"]) == exits.OK
+    assert doorway.people.groups() == []
+
+
+def test_what_an_administrator_makes_belongs_to_the_agent(
+    doorway: Doorway, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: dict[str, int] = {}
+
+    def chown(path: Path, uid: int, _gid: int, *, follow_symlinks: bool) -> None:
+        assert not follow_symlinks
+        given[path.name] = uid
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", chown)
+    assert main(["pair"]) == exits.OK
+    owner = tmp_path.stat().st_uid
+    assert given == {"codes.json": owner, "codes.json.lock": owner}
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    given.clear()
+    assert main(["pair"]) == exits.OK
+    assert given == {}
+    assert doorway.people.owner() is None
