@@ -7,15 +7,14 @@ listens again; the daemon keeps what arrives meanwhile, or the inbox knows it al
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Deliver, Pulse
 from agent.channels.keeping import Knows
 from agent.channels.settings import SignalSettings
-from agent.channels.signal.daemon import SILENCE_LIMIT_S, Daemon, unknown
+from agent.channels.signal.accounts import find_account
+from agent.channels.signal.daemon import SILENCE_LIMIT_S, Daemon
 from agent.channels.signal.envelope import Arrival, read_arrival
-from agent.channels.signal.failures import MethodMissing
 from agent.channels.signal.fetching import Fetching, in_words
 from agent.channels.signal.sending import Sending
 from agent.channels.signal.understanding import (
@@ -25,7 +24,7 @@ from agent.channels.signal.understanding import (
     understood,
 )
 from agent.clock import Clock
-from agent.errors import ChannelRefused, ChannelUnavailable, NetworkError
+from agent.errors import ChannelUnavailable, NetworkError
 from agent.messages import Inbound
 from agent.printable import printable_line
 from agent.sse import Event, SseParser
@@ -81,23 +80,11 @@ class Listening:
             self._pulse.beat()
 
     async def _introduce(self) -> None:
-        """Find out which account it is.
-
-        Raises:
-            ChannelRefused: there is none, or too many.
-        """
-        wanted, self._daemon.account = self._ears.settings.account, ""
-        try:
-            told = await self._daemon.call("listAccounts", {})
-        except MethodMissing:
-            # It serves one account alone, whatever it is asked
-            self._daemon.account = wanted
-            return
-        accounts = [one for one in told or () if isinstance(one, dict)]
-        chosen = _chosen(accounts, wanted)
-        self._me.learn(*_names(chosen))
-        self._daemon.account = wanted or _names(chosen)[0]
-        _log.info("listening to Signal as %s", self._daemon.account)
+        self._daemon.account = ""
+        account = await find_account(self._daemon, self._ears.settings.account)
+        self._me.learn(*account.names)
+        self._daemon.account = account.name
+        _log.info("listening to Signal as %s", account.name or "the daemon's only account")
 
     async def _events(self) -> AsyncIterator[Event]:
         parser = SseParser(MAX_EVENT_BYTES)
@@ -147,26 +134,3 @@ class Listening:
             sender_in_words(arrival),
             reason,
         )
-
-
-def _chosen(accounts: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
-    if wanted:
-        for account in accounts:
-            if wanted.lower() in map(str.lower, _names(account)):
-                return account
-        raise ChannelRefused(unknown(wanted))
-    if not accounts:
-        raise ChannelRefused(
-            "the signal-cli daemon has no account yet: `barnacle signal link` links one"
-        )
-    if len(accounts) > 1:
-        raise ChannelRefused(
-            "the signal-cli daemon has several accounts: say which by channels.signal.account"
-        )
-    return accounts[0]
-
-
-def _names(account: dict[str, Any]) -> list[str]:
-    """What the daemon calls an account: by its number, and by its id where it has none."""
-    told = (account.get("number"), account.get("aci"), account.get("uuid"))
-    return [name for name in told if isinstance(name, str) and name] or [""]

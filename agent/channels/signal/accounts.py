@@ -1,0 +1,58 @@
+"""Which account of the daemon is meant."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from agent.channels.signal.daemon import Daemon, unknown
+from agent.channels.signal.failures import MethodMissing
+from agent.errors import ChannelRefused
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What calls name it by, empty where the daemon has one alone; and all that others call it."""
+
+    name: str
+    names: tuple[str, ...]
+
+
+async def find_account(daemon: Daemon, wanted: str) -> Account:
+    """The account that is named, or the only one.
+
+    Raises:
+        ChannelRefused: there is none, another, or too many.
+        ChannelUnavailable: the daemon does not say.
+    """
+    try:
+        told = await daemon.call("listAccounts", {})
+    except MethodMissing:
+        # Started with -a: it serves that account, whatever it is asked
+        return Account(wanted, (wanted,))
+    accounts = [one for one in told or () if isinstance(one, dict)]
+    names = _names(_chosen(accounts, wanted))
+    if not names:
+        raise ChannelRefused(unknown(wanted))
+    return Account(wanted or names[0], names)
+
+
+def _chosen(accounts: list[dict[str, Any]], wanted: str) -> dict[str, Any]:
+    if wanted:
+        for account in accounts:
+            if wanted.lower() in map(str.lower, _names(account)):
+                return account
+        raise ChannelRefused(unknown(wanted))
+    if not accounts:
+        raise ChannelRefused(
+            "the signal-cli daemon has no account yet: `barnacle signal link` links one"
+        )
+    if len(accounts) > 1:
+        raise ChannelRefused(
+            "the signal-cli daemon has several accounts: say which by channels.signal.account"
+        )
+    return accounts[0]
+
+
+def _names(account: dict[str, Any]) -> tuple[str, ...]:
+    """Its number, and its id where it has none or the daemon tells both."""
+    told = (account.get("number"), account.get("aci"), account.get("uuid"))
+    return tuple(name for name in told if isinstance(name, str) and name)
