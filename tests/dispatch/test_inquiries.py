@@ -3,7 +3,7 @@ import sqlite3
 from pathlib import Path
 
 from agent.dispatch import inbox
-from agent.dispatch.dispatcher import STOPPED_TEXT
+from agent.dispatch.attending import STOPPED_TEXT
 from agent.messages import Address
 from agent.tools.ask_user import AskUserTool
 from tests.fakes.channel import FakeChannel, RefusingChannel
