@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from agent.channels.keeping import Keeping
 from agent.channels.settings import TelegramSettings
@@ -58,8 +58,18 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.002)
 
 
+class Known(Protocol):
+    """A server, by what a bot is told of it."""
+
+    @property
+    def base_url(self) -> str: ...
+
+    @property
+    def token(self) -> str: ...
+
+
 def channel_at(
-    server: TelegramServer,
+    server: Known,
     http: HttpClient,
     folder: Path,
     clock: Clock | None = None,
