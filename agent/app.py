@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TextIO
@@ -235,11 +235,11 @@ async def at_work(
             # What begins by itself comes through no door
             deliver = partial(dispatcher.take, tasks=tasks)
             owner = opened.reached(delivery, deliver, tasks)
+            around = (agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places)
+            doing = partial(agent.agenda.run, *around)
             for work in (
                 *(watcher.run(owner) for watcher in agent.watchers),
-                agent.agenda.run(
-                    agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places
-                ),
+                _once(dispatcher.resumed, doing),
             ):
                 tasks.create_task(work)
             await agent.answering.begin(owner.tell)
@@ -253,6 +253,11 @@ async def at_work(
     finally:
         enabling.close()
         await agent.aclose()
+
+
+async def _once(begun: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:
+    await begun.wait()
+    await work()
 
 
 async def _make_safe(agent: Agent, shining: asyncio.Task[None]) -> None:

@@ -66,9 +66,10 @@ async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
     with lock.hold(paths.state_dir):
         agent = assemble(settings, paths, os.environ, sys.stderr)
-        async with at_work(agent, []) as (_, reporter, _tasks):
+        async with at_work(agent, []) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
             _log.warning("no channel is configured: `barnacle chat` talks to the agent")
+            await dispatcher.resume(tasks)
             await _until_left(asyncio.Event().wait(), lambda: False)
             _log.info("stopping")
     return 0

@@ -52,6 +52,8 @@ class Dispatcher:
         self._delivery = delivery
         self._desk = desk
         self._oversight = desk.oversight
+        # What an earlier run left is taken up: what begins by itself is not mistaken for it
+        self.resumed = asyncio.Event()
         attending = Attending(journal, conversations, channels, delivery, self._seams)
         interrupts = conversations.interrupts
         self._queues = Queues(len(channels), attending, interrupts=interrupts)
@@ -106,6 +108,7 @@ class Dispatcher:
         for accepted in await self._journal.transact(inbox.unanswered):
             if accepted.inbound.channel in self._channels:
                 self._queues.add(accepted, tasks)
+        self.resumed.set()
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
         """Send what has waited for somebody who was not there."""

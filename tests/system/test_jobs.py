@@ -33,6 +33,7 @@ def test_a_job_that_was_ordered_by_chat_is_heard_of_after_a_restart(tmp_path: Pa
         assert store.find("the_message").state is State.WAITING
         with ChatProcess(tmp_path, config(service)) as chat:
             assert chat.hear() == "Tea!"
+            assert "the_message: at " in chat.say("/jobs")
             assert "the_prompt runs at" in chat.say(f"at {soon(3)} do: what time is it?")
             assert json.loads(chat.hear())["timezone"]
             assert chat.leave() == (0, "")
