@@ -41,12 +41,13 @@ def test_every_row_is_measured(
         written(tmp_path, "chat", session=True),
         written(tmp_path, "xquad-en", session=False),
     ]
-    rows = {row.what: row for row in memory.measured(datasets, model_dir, TINY)}
+    rows = {row.what: row for row in memory.measured(datasets, model_dir, TINY, None)}
     assert "store ..." in capsys.readouterr().out
     assert set(rows) == {
         "store, durable, p50",
         "embedding through the agent, p50",
         "int8 model, 16 and 128 tokens, one thread",
+        "int8 against sentence-transformers, 16 and 128 tokens, one thread",
         "the nearest 100 of 100 vectors, p50",
         "recall p50 at 40 memories",
         "peak RSS at 40 memories",
