@@ -1,0 +1,334 @@
+"""What every platform's channel does with messages, answers, files and trouble.
+
+A platform brings a server of its own as a `Platform`; a check skips what it says it cannot do.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from agent.channels.base import Answer, Channel, Mark, Question
+from agent.errors import ChannelUnavailable, StorageFull
+from agent.messages import Attachment, Inbound, Outbound, Provenance
+
+# Servers on this machine answer in milliseconds; a busy one may need longer
+PATIENCE_S = 10.0
+
+
+class Platform(Protocol):
+    """A platform's server with one private chat and one group, and a channel to it."""
+
+    channel: Channel
+    repeats_what_was_not_confirmed: bool
+
+    def restarted(self) -> Channel:
+        """Another channel on the same account and folder."""
+
+    async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
+        """Somebody writes; in the group they call the agent by its name, unless told not to."""
+
+    async def write_in_thread(self, text: str) -> bool:
+        """The same in a topic of the group; False where there are none."""
+
+    async def write_with_file(self, text: str, content: bytes) -> None:
+        """Somebody sends a file."""
+
+    async def repeat(self) -> None:
+        """The platform delivers the last message once more."""
+
+    def shown(self, inbound: Inbound) -> list[str]:
+        """The answers that stand where that message was written."""
+
+    def files(self) -> list[bytes]:
+        """What the agent has sent as files."""
+
+    def marks(self) -> int:
+        """How many signs were put on messages."""
+
+    def typings(self) -> int:
+        """How often it was shown that an answer is worked on."""
+
+    def break_next_send(self, *, retry_after_s: float = 0) -> None:
+        """The next message meets a server in trouble, or one that wants to be left alone."""
+
+    def cut_listening(self) -> None:
+        """The connection that messages come by ends."""
+
+    async def answer_question(self, question: Question, answer: Answer) -> None:
+        """The person who was asked says it, however the platform lets them."""
+
+
+class Listener:
+    """What a channel has delivered."""
+
+    def __init__(self) -> None:
+        self.heard: list[Inbound] = []
+        # Each delivery waits for it
+        self.may_keep = asyncio.Event()
+        self.may_keep.set()
+        self.trouble: Exception | None = None
+
+    async def deliver(self, inbound: Inbound) -> None:
+        await self.may_keep.wait()
+        if self.trouble is not None:
+            raise self.trouble
+        self.heard.append(inbound)
+
+    async def first(self, count: int = 1) -> list[Inbound]:
+        await until(lambda: len(self.heard) >= count)
+        return self.heard[:count]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - the other side is a server without events
+            await asyncio.sleep(0.005)
+
+
+@contextlib.asynccontextmanager
+async def listening(channel: Channel) -> AsyncIterator[Listener]:
+    """The channel at work; when it fails it is begun again at once."""
+    listener = Listener()
+
+    async def run() -> None:
+        while True:
+            with contextlib.suppress(ChannelUnavailable, StorageFull):
+                await channel.listen(listener.deliver)
+            await asyncio.sleep(0.01)
+
+    task = asyncio.ensure_future(run())
+    try:
+        yield listener
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+        await channel.aclose()
+
+
+def answer(inbound: Inbound, text: str, number: int = 1) -> Outbound:
+    told = {"in_reply_to": inbound.answers, "thread": inbound.thread}
+    return Outbound(number, inbound.channel, inbound.reply_target, text, **told)
+
+
+async def messages_come_in_order_with_ids_of_their_own(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        for number in range(5):
+            await platform.write(f"number {number}")
+        heard = await listener.first(5)
+        assert [one.text for one in heard] == [f"number {number}" for number in range(5)]
+        assert len({one.message_id for one in heard}) == 5
+        assert {one.provenance for one in heard} == {Provenance.WEB}
+        assert {one.channel for one in heard} == {platform.channel.name}
+
+
+async def a_repeated_message_has_the_same_id(platform: Platform) -> None:
+    """That is what it is known by: the inbox drops it."""
+    async with listening(platform.channel) as listener:
+        await platform.write("once")
+        await listener.first()
+        await platform.repeat()
+        await platform.write("next")
+        await until(lambda: listener.heard[-1].text == "next")
+        ids = {one.message_id for one in listener.heard if one.text == "once"}
+        assert len(ids) == 1
+
+
+async def what_was_not_kept_is_asked_for_again(platform: Platform) -> None:
+    if not platform.repeats_what_was_not_confirmed:
+        pytest.skip(f"{platform.channel.name} pushes a message once")
+    async with listening(platform.channel) as listener:
+        listener.trouble = StorageFull("no room")
+        await platform.write("kept in the end")
+        await asyncio.sleep(0.05)
+        listener.trouble = None
+        [heard] = await listener.first()
+        assert heard.text == "kept in the end"
+
+
+async def a_cut_connection_is_taken_up_again(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+        platform.cut_listening()
+        await asyncio.sleep(0.05)
+        await platform.write("after")
+        await until(lambda: listener.heard[-1].text == "after")
+
+
+async def what_is_written_during_a_restart_is_heard(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+    again = platform.restarted()
+    async with listening(again) as listener:
+        await platform.write("after")
+        await until(lambda: any(one.text == "after" for one in listener.heard))
+
+
+async def the_pulse_tells_when_the_platform_was_heard(platform: Platform) -> None:
+    pulse = platform.channel.pulse
+    assert pulse is not None
+    await asyncio.sleep(0.05)
+    assert pulse.age_s >= 0.05
+    async with listening(platform.channel) as listener:
+        begun_s = time.monotonic()
+        await platform.write("hello")
+        await listener.first()
+        assert pulse.age_s <= time.monotonic() - begun_s
+
+
+async def an_answer_stands_where_the_question_was(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        await platform.channel.send(answer(heard, "It is **warm**."))
+        [shown] = platform.shown(heard)
+        assert shown == "It is warm."
+        assert not heard.is_group
+
+
+async def a_long_answer_arrives_whole_and_in_order(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        words = [f"word{number} 👩‍🚀" for number in range(1500)]
+        parts = platform.channel.parts(" ".join(words))
+        for number, part in enumerate(parts):
+            await platform.channel.send(replace(answer(heard, part), part=number))
+        shown = platform.shown(heard)
+        assert len(shown) == len(parts) > 1
+        assert " ".join(shown).split() == " ".join(words).split()
+
+
+async def a_group_hears_only_who_calls(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("not for you", is_group=True, calls=False)
+        await platform.write("for you", is_group=True)
+        [heard] = await listener.first()
+        assert heard.text.endswith("for you")
+        assert heard.text != "not for you"
+        assert heard.is_group
+        await platform.channel.send(answer(heard, "Here."))
+        assert platform.shown(heard) == ["Here."]
+
+
+async def a_thread_is_answered_in_the_thread(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        if not await platform.write_in_thread("in a topic"):
+            pytest.skip(f"{platform.channel.name} has no threads")
+        [heard] = await listener.first()
+        assert heard.thread is not None
+        await platform.channel.typing(heard)
+        await platform.channel.send(answer(heard, "Here."))
+        assert platform.shown(heard) == ["Here."]
+
+
+async def a_file_is_kept_before_its_message_is_heard(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write_with_file("look", b"%PDF-1.7 of a datasheet")
+        [heard] = await listener.first()
+        [file] = heard.attachments
+        assert heard.text == "look"
+        assert _content(file) == b"%PDF-1.7 of a datasheet"
+
+
+async def a_file_goes_with_an_answer(platform: Platform, folder: Path) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        file = _file(folder, b"%PDF-1.7 of a report")
+        await platform.channel.send(replace(answer(heard, "Here."), files=(file,)))
+        assert platform.files() == [b"%PDF-1.7 of a report"]
+        assert platform.shown(heard)[0] == "Here."
+
+
+async def trouble_is_no_refusal_and_the_next_try_succeeds(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        platform.break_next_send()
+        with pytest.raises(ChannelUnavailable):
+            await platform.channel.send(answer(heard, "Here."))
+        await platform.channel.send(answer(heard, "Here."))
+        assert platform.shown(heard) == ["Here."]
+
+
+async def a_wish_to_be_left_alone_is_handed_on(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        platform.break_next_send(retry_after_s=7)
+        with pytest.raises(ChannelUnavailable) as caught:
+            await platform.channel.send(answer(heard, "Here."))
+        assert caught.value.retry_after_s == pytest.approx(7, abs=0.5)
+
+
+async def typing_and_marks_are_shown(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        await platform.channel.typing(heard)
+        await platform.channel.mark(heard, Mark.SEEN)
+        abilities = platform.channel.abilities
+        assert platform.typings() == (1 if abilities.typing_every_s else 0)
+        assert platform.marks() == (1 if abilities.shows_marks else 0)
+
+
+async def a_draft_never_costs_the_answer(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello", is_group=True)
+        [heard] = await listener.first()
+        for text in ("It", "It is", "It is warm"):
+            await platform.channel.draft(heard, text)
+            await asyncio.sleep(0.01)
+        await platform.channel.send(answer(heard, "It is warm."))
+        assert platform.shown(heard) == ["It is warm."]
+
+
+async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("lamp on")
+        [heard] = await listener.first()
+        question = Question("board_gpio_write", '{"pin":"led"}', "it moves something")
+        asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
+        await until(lambda: platform.shown(heard))
+        assert '{"pin":"led"}' in platform.shown(heard)[0]
+        await platform.answer_question(question, Answer.YES)
+        assert await asking is Answer.YES
+        assert [one.text for one in listener.heard] == ["lamp on"]
+
+
+CHECKS = (
+    messages_come_in_order_with_ids_of_their_own,
+    a_repeated_message_has_the_same_id,
+    what_was_not_kept_is_asked_for_again,
+    a_cut_connection_is_taken_up_again,
+    what_is_written_during_a_restart_is_heard,
+    the_pulse_tells_when_the_platform_was_heard,
+    an_answer_stands_where_the_question_was,
+    a_long_answer_arrives_whole_and_in_order,
+    a_group_hears_only_who_calls,
+    a_thread_is_answered_in_the_thread,
+    a_file_is_kept_before_its_message_is_heard,
+    trouble_is_no_refusal_and_the_next_try_succeeds,
+    a_wish_to_be_left_alone_is_handed_on,
+    typing_and_marks_are_shown,
+    a_draft_never_costs_the_answer,
+    a_question_is_answered_by_whom_it_was_for,
+)
+
+
+def _file(folder: Path, content: bytes) -> Attachment:
+    path = folder / "report.pdf"
+    path.write_bytes(content)
+    return Attachment(str(path), "application/pdf", "report.pdf", len(content))
+
+
+def _content(file: Attachment) -> bytes:
+    return Path(file.path).read_bytes()

@@ -1,0 +1,38 @@
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from agent.http import HttpClient
+from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
+from tests.fakes import telegram_server
+from tests.fakes.telegram_platform import TelegramPlatform
+
+Check = Callable[[Platform], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def telegram(folder: Path) -> AsyncIterator[Platform]:
+    http = HttpClient()
+    async with telegram_server.running() as server:
+        yield TelegramPlatform(server, http, folder)
+        await http.aclose()
+
+
+PLATFORMS = {"telegram": telegram}
+
+
+@pytest.fixture(params=PLATFORMS)
+async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Platform]:
+    async with PLATFORMS[request.param](tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+async def test_a_platform(check: Check, platform: Platform) -> None:
+    await check(platform)
+
+
+async def test_a_file_goes_with_an_answer(platform: Platform, tmp_path: Path) -> None:
+    await a_file_goes_with_an_answer(platform, tmp_path)
