@@ -46,6 +46,7 @@ from agent.security.approvals import StandingApprovals
 from agent.security.audit import Audit
 from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
+from agent.servers import Servers
 from agent.settings import Paths, Settings, enable_gpios
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
@@ -83,6 +84,7 @@ class Agent:
     watchers: tuple[Watcher, ...]
     lights: tuple[StatusLight | None, ...]
     hands: Hands
+    servers: Servers
     activity: Activity
     redactor: Redactor
     doorway: Doorway
@@ -120,6 +122,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     agenda = Agenda(settings, paths, clock)
     doorway = Doorway(paths, clock)
     hands = Hands(settings, remembering.memory, doorway, agenda)
+    servers = Servers(settings, paths, clock)
     return Agent(
         settings,
         paths,
@@ -135,6 +138,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
             remembering.tools(),
             # Of two tools with one name the later stays: none takes the place of one of ours
             [
+                servers.tools,
                 *_board_tools(boards, lights),
                 _tools(settings, paths, clock, http, watchers, hands),
             ],
@@ -144,6 +148,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         watchers,
         lights,
         hands,
+        servers,
         Activity(),
         redactor,
         doorway,
@@ -238,6 +243,7 @@ async def at_work(
             around = (agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places)
             doing = partial(agent.agenda.run, *around)
             for work in (
+                agent.servers.run(owner.tell),
                 *(watcher.run(owner) for watcher in agent.watchers),
                 _once(dispatcher.resumed, doing),
             ):

@@ -20,6 +20,7 @@ from agent.health.checks import (
     enable,
     estop,
     i2c,
+    mcp,
     jobs,
     memory,
     pins,
@@ -53,6 +54,7 @@ CHECKS: Mapping[str, Check] = {
     "embeddings": embeddings.check,
     "documents": documents.check,
     "skills": skills.check,
+    "mcp": mcp.check,
     "provider": provider.check,
     "spending": spending.check,
 }

@@ -1,4 +1,4 @@
-"""The words of `explain`, `audit`, `approvals` and `skills`: what was decided, and why."""
+"""The words of `explain`, `audit`, `approvals`, `skills` and `mcp`: what was decided, and why."""
 
 from agent.cli.words import PROVENANCES, Commands, add, count, limit, provenance, text
 
@@ -11,6 +11,7 @@ def add_oversight(commands: Commands) -> None:
     _add_audit(commands)
     _add_approvals(commands)
     _add_skills(commands)
+    _add_mcp(commands)
 
 
 def _add_explain(commands: Commands) -> None:
@@ -107,3 +108,27 @@ def _add_skills(commands: Commands) -> None:
         command.add_argument("name", type=text, help="its name")
         if action == "approve":
             command.add_argument("hash", type=text, help="what `show` ended with")
+
+
+def _add_mcp(commands: Commands) -> None:
+    mcp = add(
+        commands,
+        "mcp",
+        "See the tools of MCP servers, and say which of them the agent may have",
+        examples="  barnacle mcp list\n"
+        "  barnacle mcp approve weather       shows them, with their hash\n"
+        "  barnacle mcp approve weather 3fa9c1d2e4b75a60c7d8e9f0\n"
+        "  barnacle mcp revoke weather\n",
+    )
+    actions = mcp.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "Start every server and list what it offers, and what of it you approved",
+        json=True)  # fmt: skip
+    approve = add(actions, "approve", "Show all of a server's tools, or approve what was shown")
+    approve.add_argument("server", type=text, help="its name in the configuration")
+    approve.add_argument("hash", nargs="?", type=text, help="what showing them ended with")
+    approve.add_argument(
+        "--tool", action="append", default=[], type=text, help="only this one; may be repeated"
+    )
+    revoke = add(actions, "revoke", "Have a server's tools, or one of them, no longer used")
+    revoke.add_argument("server", type=text, help="its name")
+    revoke.add_argument("tool", nargs="?", type=text, help="the server's name for it; all if none")

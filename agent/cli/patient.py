@@ -54,6 +54,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         enable_gpios=enable_gpios(settings),
         pins=settings.pins,
         i2c=settings.i2c,
+        mcp=settings.mcp,
         config=paths.config,
         refusal=refusal,
         holds_key=bool(settings.provider.api_key or settings.memory.postgres_url),

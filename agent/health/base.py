@@ -9,6 +9,7 @@ from agent.embeddings.base import Embedder
 from agent.link.board import SerialBoard
 from agent.memory.base import Memory
 from agent.peripherals.settings import I2cSettings, PiPinSettings
+from agent.tools.mcp.settings import McpSettings
 
 
 class Level(enum.Enum):
@@ -84,6 +85,7 @@ class Patient:
         enable_gpios: pins of this machine that let outputs have power.
         pins: those that are tools, by name; and the devices on its buses.
         devices: where the kernel shows them.
+        mcp: configured MCP servers, by their names.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -98,6 +100,7 @@ class Patient:
     enable_gpios: tuple[int, ...] = ()
     pins: Mapping[str, PiPinSettings] = field(default_factory=dict)
     i2c: Mapping[str, I2cSettings] = field(default_factory=dict)
+    mcp: Mapping[str, McpSettings] = field(default_factory=dict)
     devices: Path = Path("/dev")
     config: Path | None = None
     refusal: str = ""

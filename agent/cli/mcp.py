@@ -1,0 +1,135 @@
+"""`barnacle mcp list | approve | revoke`: which tools of MCP servers the agent may have."""
+
+import asyncio
+import hashlib
+import json
+from argparse import Namespace
+from collections.abc import Sequence
+
+from agent.cli import exits, surroundings
+from agent.cli.memory_text import say_rows
+from agent.cli.output import say, say_json
+from agent.clock import SystemClock
+from agent.errors import BadArguments, McpAway
+from agent.printable import spelled_out
+from agent.settings import Paths, Settings
+from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.pins import Pins
+from agent.tools.mcp.server import McpServer
+from agent.tools.mcp.servers import pins_in
+
+# Enough of a hash that no other listing of anybody has it too
+_DIGITS = 24
+
+
+def run(arguments: Namespace) -> int:
+    settings, paths = surroundings.of(arguments)
+    pins = pins_in(paths.mcp)
+    if arguments.action == "list":
+        return _list(settings, paths, pins, as_json=arguments.json)
+    if arguments.action == "revoke":
+        return _revoke(pins, arguments.server, arguments.tool or "")
+    if arguments.server not in settings.mcp:
+        known = ", ".join(settings.mcp) or "none"
+        raise BadArguments(f"there is no [mcp.{arguments.server}] in the configuration: {known}")
+    offers = asyncio.run(_asked(arguments.server, settings, paths))
+    return _approve(pins, arguments, offers)
+
+
+def _list(settings: Settings, paths: Paths, pins: Pins, *, as_json: bool) -> int:
+    told = asyncio.run(_everything(settings, paths))
+    rows = [row for name, offers in told.items() for row in _rows(pins, name, offers)]
+    if as_json:
+        names = ("server", "tool", "name", "state", "description")
+        say_json([dict(zip(names, row, strict=True)) for row in rows])
+    elif rows:
+        say_rows([(row[2] or row[0], *row[3:]) for row in rows])
+    else:
+        say("no MCP servers: [mcp.<name>] in the configuration is one")
+    return exits.FAILED if any(isinstance(one, McpAway) for one in told.values()) else exits.OK
+
+
+def _rows(
+    pins: Pins, server: str, offers: list[Offer] | McpAway
+) -> list[tuple[str, str, str, str, str]]:
+    if isinstance(offers, McpAway):
+        return [(server, "", "", "away", str(offers))]
+    known = pins.of(server)
+    rows = [(server, one.tool, one.name, _state(pins, one), one.description) for one in offers]
+    offered = {one.tool for one in offers}
+    gone = [pin.offer for tool, pin in known.items() if tool not in offered]
+    rows += [(server, one.tool, one.name, "gone", one.description) for one in gone]
+    return rows or [(server, "", "", "has no tools", "")]
+
+
+def _state(pins: Pins, offer: Offer) -> str:
+    if offer.trouble:
+        return f"refused: {offer.trouble}"
+    pin = pins.of(offer.server).get(offer.tool)
+    if pin is None:
+        return "not approved"
+    return "changed" if pin.is_held or pin.offer.digest != offer.digest else "approved"
+
+
+def _approve(pins: Pins, arguments: Namespace, offers: Sequence[Offer]) -> int:
+    """Without a hash, everything is shown; with it, exactly what was shown is approved."""
+    server, tools = arguments.server, arguments.tool
+    chosen = [one for one in offers if not one.trouble and (not tools or one.tool in tools)]
+    if missing := [tool for tool in tools if tool not in {one.tool for one in chosen}]:
+        raise BadArguments(f"{server} has no {missing[0]}: `barnacle mcp list` names what it has")
+    if not chosen:
+        raise BadArguments(f"{server} has no tool that could be approved: `barnacle mcp list`")
+    if not arguments.hash:
+        _show(pins, server, chosen, tools)
+        return exits.OK
+    if len(arguments.hash) < _DIGITS or not _digest(chosen).startswith(arguments.hash):
+        raise BadArguments(
+            f"{server} does not offer what this hash was of: `barnacle mcp approve {server}` shows "
+            "what it offers now, with its hash"
+        )
+    pins.approve(chosen)
+    say(f"{len(chosen)} tools of {server} are approved, exactly as they are now")
+    return exits.OK
+
+
+def _show(pins: Pins, server: str, chosen: Sequence[Offer], tools: Sequence[str]) -> None:
+    """All that a model is going to see of them, and nothing else."""
+    for one in chosen:
+        say(f"== {one.name} ({_state(pins, one)})")
+        say(spelled_out(one.description))
+        say(spelled_out(json.dumps(one.schema, ensure_ascii=False)))
+    words = " ".join(f"--tool {tool}" for tool in tools)
+    command = f"barnacle mcp approve {server} {_digest(chosen)[:_DIGITS]} {words}".rstrip()
+    say(f"== to approve exactly this: {command}")
+
+
+def _revoke(pins: Pins, server: str, tool: str) -> int:
+    count = pins.revoke(server, tool)
+    said = f"{count} tools of {server} are no longer used" if count else "nothing was approved"
+    say(said)
+    return exits.OK
+
+
+async def _everything(settings: Settings, paths: Paths) -> dict[str, list[Offer] | McpAway]:
+    names = list(settings.mcp)
+    told = await asyncio.gather(*(_heard(name, settings, paths) for name in names))
+    return dict(zip(names, told, strict=True))
+
+
+async def _heard(name: str, settings: Settings, paths: Paths) -> list[Offer] | McpAway:
+    try:
+        return await _asked(name, settings, paths)
+    except McpAway as err:
+        return err
+
+
+async def _asked(name: str, settings: Settings, paths: Paths) -> list[Offer]:
+    server = McpServer(name, settings.mcp[name], paths.mcp / name, SystemClock())
+    try:
+        return await server.offers()
+    finally:
+        await server.aclose()
+
+
+def _digest(offers: Sequence[Offer]) -> str:
+    return hashlib.sha256("\0".join(sorted(one.digest for one in offers)).encode()).hexdigest()

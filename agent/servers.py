@@ -1,0 +1,45 @@
+"""What an agent has of other programs, composed: its MCP servers and their approved tools.
+
+Without any in the configuration nothing of it is loaded.
+"""
+
+import asyncio
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from agent.clock import Clock
+from agent.dispatch.owner import Tell
+from agent.settings import Paths, Settings
+
+if TYPE_CHECKING:
+    from agent.tools.mcp.servers import McpServers
+    from agent.tools.mcp.tool import McpTool
+
+
+class Servers:
+    """The servers of one agent; the first call of a tool starts its own."""
+
+    def __init__(self, settings: Settings, paths: Paths, clock: Clock) -> None:
+        self._settings = settings.mcp
+        self._folder = paths.mcp
+        self._clock = clock
+
+    def tools(self) -> "tuple[McpTool, ...]":
+        """Those that the owner has approved; none is started for this."""
+        return self._servers.tools() if self._settings else ()
+
+    async def run(self, tell: Tell) -> None:
+        """Tell the owner what has changed; when this is cancelled, every server is ended."""
+        if not self._settings:
+            return
+        self._servers.begin(tell)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await self._servers.aclose()
+
+    @cached_property
+    def _servers(self) -> "McpServers":
+        from agent.tools.mcp.servers import McpServers  # noqa: PLC0415 - most agents have none
+
+        return McpServers(self._settings, self._folder, self._clock)

@@ -1,0 +1,46 @@
+import dataclasses
+import sys
+
+import pytest
+
+from agent.health.base import Finding, Level, Patient
+from agent.health.checks import mcp
+from agent.tools.mcp import server as server_module
+from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.servers import pins_in
+from agent.tools.mcp.settings import McpSettings
+
+WATER = Offer("garden", "water", "mcp_garden_water", "Water it.", {"properties": {}}, "a" * 64)
+
+
+@pytest.fixture
+def gardener(patient: Patient) -> Patient:
+    return dataclasses.replace(patient, mcp={"garden": McpSettings(command=(sys.executable,))})
+
+
+async def test_it_says_what_the_owner_has_not_agreed_to(
+    patient: Patient, gardener: Patient
+) -> None:
+    assert await mcp.check(patient) == Finding.ok("no MCP servers")
+    finding = await mcp.check(gardener)
+    assert finding.level is Level.WARNING
+    assert "nothing of garden is approved" in finding.sentence
+    assert "`barnacle mcp approve garden`" in finding.sentence
+    pins = pins_in(patient.state_dir / "mcp")
+    pins.approve([WATER])
+    assert await mcp.check(gardener) == Finding.ok("1 with 1 approved tools")
+    pins.hold(pins.every())
+    finding = await mcp.check(gardener)
+    assert finding.level is Level.WARNING
+    assert "garden changed water, so it is not used" in finding.sentence
+
+
+async def test_it_says_what_is_missing(gardener: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = dataclasses.replace(gardener, mcp={"shed": McpSettings(command=("nosuch",))})
+    finding = await mcp.check(absent)
+    assert finding.level is Level.FAILED
+    assert "shed: there is no program nosuch" in finding.sentence
+    monkeypatch.setattr(server_module.importlib.util, "find_spec", lambda _name: None)
+    finding = await mcp.check(gardener)
+    assert finding.level is Level.FAILED
+    assert "`pip install barnacle[mcp]`" in finding.sentence
