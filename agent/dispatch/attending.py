@@ -62,6 +62,7 @@ class Attending:
         try:
             async with showing.working():
                 answer = await self._answer_or_end(work)
+                crash_point("answer.committed")
         except StorageFull as err:
             _log.error("message %s: %s", inbound.message_id, err)
             text = f"I cannot work now: {err}"
@@ -98,6 +99,7 @@ class Attending:
 
     async def _answer(self, work: Work) -> Outbound | None:
         current = work.accepted
+        crash_point("turn.begun")
         while current.attempts < MAX_ATTEMPTS:
             try:
                 return await self._conversations.answer(current, self._seams(work))
@@ -105,7 +107,6 @@ class Attending:
                 raise
             except Exception:  # noqa: BLE001 - the turn supervisor: one message must not end the others
                 _log.exception("message %s broke its turn", current.inbound.message_id)
-            crash_point("turn.broken")
             current = await self._journal.transact(lambda db: inbox.again(db, work.accepted))
         return await self._conversations.finish(work.accepted, PARKED_TEXT, state=InboxState.PARKED)
 

@@ -13,6 +13,7 @@ from agent.channels.base import Channel
 from agent.crash import crash_point
 from agent.dispatch import inbox
 from agent.dispatch.attending import STOPPED_TEXT, Attending, unrecorded
+from agent.dispatch.backlog import Backlog
 from agent.dispatch.commands import Command, command_of, help_text
 from agent.dispatch.conversation import Conversations
 from agent.dispatch.delivery import Delivery
@@ -57,6 +58,7 @@ class Dispatcher:
         attending = Attending(journal, conversations, channels, delivery, self._seams)
         interrupts = conversations.interrupts
         self._queues = Queues(len(channels), attending, interrupts=interrupts)
+        self._backlog = Backlog(journal, delivery)
         # At once where it is set already, as after a restart
         desk.oversight.stop.listen(self._queues.stop_all)
 
@@ -91,11 +93,20 @@ class Dispatcher:
                 lambda db: inbox.accept(db, inbound, begins=begins)
             )
             is_answer = accepted is not None and asker.hear(accepted.inbound)
+        crash_point("inbox.accepted")
         if accepted is None:
             _log.info("%s %s came again; dropped", inbound.channel, inbound.message_id)
         elif is_answer:
             answered = accepted.inbox_id
             await self._journal.transact(lambda db: inbox.close(db, answered, InboxState.ANSWERED))
+        else:
+            self._go_on(accepted, tasks)
+
+    def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
+        """With a turn, in its order; a command overtakes all, and what is old is only told of."""
+        command = command_of(accepted.inbound.text)
+        if command is None and self._backlog.is_old(accepted.inbound):
+            self._backlog.add(accepted, tasks)
         elif command is None:
             self._queues.add(accepted, tasks)
         else:
@@ -107,7 +118,7 @@ class Dispatcher:
             tasks.create_task(self._delivery.send(message))
         for accepted in await self._journal.transact(inbox.unanswered):
             if accepted.inbound.channel in self._channels:
-                self._queues.add(accepted, tasks)
+                self._go_on(accepted, tasks)
         self.resumed.set()
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:

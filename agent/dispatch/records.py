@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from agent.clock import Clock
+from agent.crash import crash_point
 from agent.dispatch import tally
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
@@ -135,11 +136,13 @@ class Records(NotRecorded):
                 tally.anchor(db, link)
 
             await self._journal.transact(keep)
+            crash_point("effect.decided")
             # Kept by whoever keeps the log: a place that cannot be rewritten in the state folder
             _log.info("on record as row %s", link)
 
     async def came_of(self, case: Case, result: ToolResult) -> None:
         """Put the result of an effect on record; it happened, so this never fails."""
+        crash_point("effect.acted")
         named = "read_back" if result.success and case.effect in _MOVING else "result"
         row: Row = {
             "kind": "effect",
@@ -154,6 +157,7 @@ class Records(NotRecorded):
             await asyncio.to_thread(self._audit.append, row, durable=True)
         except StorageFull as err:
             _log.error("what came of %s is not in the audit log: %s", case.call.name, err)
+        crash_point("effect.recorded")
 
 
 def _decided(case: Case, decision: Decision) -> dict[str, Value]:

@@ -1,0 +1,46 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from agent.channels.base import Mark
+from agent.dispatch.showing import Showing
+from tests.fakes.channel import FakeChannel, message
+from tests.fakes.clock import SteppedClock
+from tests.fakes.sending import BrokenOrnaments, Ornate
+
+
+async def settle() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_a_message_is_marked_and_somebody_types_until_the_answer_is_there() -> None:
+    channel, clock = Ornate(), SteppedClock()
+    showing = Showing(channel, message("hi"), clock)
+    async with showing.working():
+        await settle()
+    shown = list(channel.shown)
+    await showing.end(Mark.DONE)
+    assert shown[:3] == ["seen", "typing", "typing"]
+    assert set(clock.slept_s) == {4.0}
+    assert channel.shown == [*shown, "done"]
+
+
+async def test_an_ornament_that_fails_is_nobodys_business() -> None:
+    channel = BrokenOrnaments()
+    showing = Showing(channel, message("hi"), SteppedClock())
+    async with showing.working():
+        await settle()
+    await showing.end(Mark.FAILED)
+    assert channel.shown == ["seen", "failed"]
+
+
+@pytest.mark.parametrize("channel", [FakeChannel(), Ornate()])
+async def test_nothing_is_shown_where_it_cannot_be_or_nobody_waits(channel: FakeChannel) -> None:
+    inbound = replace(message("hi"), strand="job-tea" if isinstance(channel, Ornate) else None)
+    showing = Showing(channel, inbound, SteppedClock())
+    async with showing.working():
+        await settle()
+    await showing.end(Mark.DONE)
+    assert not isinstance(channel, Ornate) or channel.shown == []
