@@ -7,22 +7,27 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from agent.app import Agent, assemble, at_work
-from agent.channels.lines import Lines, PipeLines, TerminalLines
 from agent.channels.terminal import Terminal
+from agent.cli.foreground import lines_of, until_left, write_out
 from agent.dispatch.dispatcher import Dispatcher
+from agent.dispatch.supervisor import Supervisor
+from agent.health.report import Reporter
 from agent.link.base import BoardState
 from agent.memory.backends import Place
 from agent.memory.switching import left_behind
 from agent.settings import Paths, Settings
 from agent.storage import lock
 
+if TYPE_CHECKING:
+    from agent.channels.attached.terminals import AttachedTerminals
+
+# ruff: noqa: PLC0415  # a chat by itself listens for no other terminal
 _log = logging.getLogger(__name__)
 
 # A board that is plugged in answers its greeting well within this; a chat starts without it
@@ -40,8 +45,8 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
     with lock.hold(paths.state_dir), _chat_log(paths) as log:
         agent = assemble(settings, paths, os.environ, log)
         plain = plain or not sys.stdin.isatty()
-        lines = _lines(settings, paths, plain=plain)
-        terminal = Terminal(lines, _write_out, agent.clock, settings.terminal.prompt, plain=plain)
+        lines = lines_of(settings, paths, plain=plain)
+        terminal = Terminal(lines, write_out, agent.clock, settings.terminal.prompt, plain=plain)
         try:
             async with at_work(agent, [terminal]) as (dispatcher, reporter, tasks):
                 await dispatcher.abandon(terminal.name)
@@ -49,14 +54,14 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
                 if not plain:
                     place = Place(settings.memory, paths.state_dir, agent.embedder, agent.clock)
                     for sentence in filter(None, (reporter.sentences(), left_behind(place))):
-                        _write_out(f"{sentence}\n")
-                    _write_out("/help lists the commands.\n")
+                        write_out(f"{sentence}\n")
+                    write_out("/help lists the commands.\n")
                 # What was to be told while nobody was here
                 await dispatcher.resume(tasks)
                 listening = terminal.listen(partial(dispatcher.deliver, tasks=tasks))
-                was_told = await _until_left(listening, partial(_interrupt, terminal, dispatcher))
+                was_told = await until_left(listening, partial(_interrupt, terminal, dispatcher))
                 if was_told and not plain:
-                    _write_out("\n")
+                    write_out("\n")
         finally:
             lines.close()
     return 0
@@ -66,13 +71,53 @@ async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
     with lock.hold(paths.state_dir):
         agent = assemble(settings, paths, os.environ, sys.stderr)
-        async with at_work(agent, []) as (dispatcher, reporter, tasks):
+        terminals = _terminals(agent)
+        channels = (terminals, *_platforms(agent))
+        async with at_work(agent, channels) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
-            _log.warning("no channel is configured: `barnacle chat` talks to the agent")
+            _let_in(terminals, agent, dispatcher, reporter, tasks)
             await dispatcher.resume(tasks)
-            await _until_left(asyncio.Event().wait(), lambda: False)
+            deliver = partial(dispatcher.deliver, tasks=tasks)
+            for channel in channels:
+                supervisor = Supervisor(
+                    channel, agent.clock, agent.activity, partial(_tell_owner, agent)
+                )
+                tasks.create_task(supervisor.run(deliver))
+            await until_left(asyncio.Event().wait(), lambda: False)
             _log.info("stopping")
     return 0
+
+
+def _terminals(agent: Agent) -> "AttachedTerminals":
+    from agent.channels.attached.place import socket_path
+    from agent.channels.attached.terminals import AttachedTerminals
+
+    state_dir = agent.paths.state_dir
+    return AttachedTerminals(socket_path(os.environ, state_dir), state_dir, agent.clock)
+
+
+def _let_in(
+    terminals: "AttachedTerminals",
+    agent: Agent,
+    dispatcher: Dispatcher,
+    reporter: Reporter,
+    tasks: asyncio.TaskGroup,
+) -> None:
+    from agent.channels.attached.terminals import Behind
+    from agent.dispatch.settled import is_settled
+
+    terminals.open(
+        Behind(
+            reporter.sentences,
+            dispatcher.stop,
+            partial(dispatcher.catch_up, terminals.name, tasks=tasks),
+            partial(is_settled, agent.journal, terminals.name),
+        )
+    )
+
+
+async def _not_told(_channel: str, _text: str) -> None:
+    """That no terminal can attach is in the log: there is nobody else to be told."""
 
 
 async def _greet_board(agent: Agent) -> None:
@@ -86,45 +131,9 @@ async def _greet_board(agent: Agent) -> None:
         await agent.clock.sleep(BOARD_LOOK_S)
 
 
-async def _until_left(
-    work: Coroutine[object, object, object], interrupt: Callable[[], bool]
-) -> bool:
-    """Run `work` until it ends, or until a signal says to leave: then True.
-
-    A SIGINT that `interrupt` has a use for does not say that.
-    """
-    loop = asyncio.get_running_loop()
-    leave = asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, leave.set)
-    loop.add_signal_handler(signal.SIGINT, lambda: None if interrupt() else leave.set())
-    working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(leave.wait())
-    try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            working.result()
-        return leave.is_set()
-    finally:
-        for task in (working, leaving):
-            task.cancel()
-        for name in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(name)
-
-
 def _interrupt(terminal: Terminal, dispatcher: Dispatcher) -> bool:
     conversation = terminal.busy_conversation
     return conversation is not None and dispatcher.stop(conversation)
-
-
-def _lines(settings: Settings, paths: Paths, *, plain: bool) -> Lines:
-    if plain:
-        return PipeLines()
-    return TerminalLines(paths.history_file, settings.terminal.history_lines)
-
-
-def _write_out(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
 
 
 @contextlib.contextmanager

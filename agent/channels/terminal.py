@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent.channels.base import Answer, Channel, Deliver, Question
+from agent.channels.base import Abilities, Answer, Channel, Deliver, Question
 from agent.channels.lines import Lines
 from agent.clock import Clock
 from agent.errors import BarnacleError, ChannelRefused
@@ -58,6 +58,7 @@ class Terminal(Channel):
     """One person, one conversation, one message at a time."""
 
     name = "terminal"
+    abilities = Abilities(shows_drafts=True, asks=True, is_local=True)
 
     def __init__(
         self, lines: Lines, write: Write, clock: Clock, prompt: str, *, plain: bool
@@ -103,7 +104,7 @@ class Terminal(Channel):
     async def send(self, message: Outbound) -> None:
         waiting = self._waiting
         if waiting is None or waiting.inbound.message_id != message.in_reply_to:
-            self._write_between(f"{self._fit(message.text)}\n")
+            self.tell(message.text)
             return
         self._show(waiting, message.text)
         self._write("\n")
@@ -201,12 +202,24 @@ class Terminal(Channel):
             if self._wanted is wanted:
                 self._wanted = None
 
+    def tell(self, text: str) -> None:
+        """What is no word of the agent's, such as that it is gone."""
+        self._write_between(f"{self._fit(text)}\n")
+
     def _write_between(self, text: str) -> None:
         """What comes by itself, above the prompt at which the person may be writing."""
+        self._break_line()
         if self._at_prompt and not self._plain:
             self._write(f"\r{_ERASE_LINE}{text}{self._prompt}")
         else:
             self._write(text)
+
+    def _break_line(self) -> None:
+        """Of an answer that has begun to grow the rest comes on a line of its own."""
+        self._erase_announcement()
+        if self._waiting is not None and self._waiting.shown:
+            self._write("\n")
+            self._waiting.shown = ""
 
     async def _converse(self, text: str, deliver: Deliver) -> None:
         inbound = self._inbound(text)

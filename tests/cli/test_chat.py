@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import chat, exits, run
+from agent import serving
+from agent.cli import exits
 from agent.cli.main import main
 from agent.settings import Paths, Settings
 
@@ -31,8 +32,8 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RecordingApp:
     (tmp_path / "b.toml").write_text('[agent]\nname = "Otto"\n')
     monkeypatch.setenv("BARNACLE_CONFIG", str(tmp_path / "b.toml"))
     recording = RecordingApp()
-    monkeypatch.setattr(chat, "serving", recording)
-    monkeypatch.setattr(run, "serving", recording)
+    monkeypatch.setattr(serving, "chat", recording.chat)
+    monkeypatch.setattr(serving, "run", recording.run)
     return recording
 
 

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from typing import Self
 
-from tests.fakes.llm_server import LlmServer, running
+from tests.fakes.llm_server import LlmServer, Reply, Respond, running
 from tests.fakes.obedient_model import obey
 
 # It only has to bind a port
@@ -12,9 +12,15 @@ START_LIMIT_S = 5.0
 
 
 class LlmThread:
-    """An obedient model behind `server.base_url`; `server.requests` is what it was asked."""
+    """A model behind `server.base_url`, obedient unless it gives these answers in order.
+
+    `server.requests` is what it was asked.
+    """
 
     server: LlmServer
+
+    def __init__(self, *script: Reply | Respond) -> None:
+        self._script = script or (obey,)
 
     def __enter__(self) -> Self:
         self._started = threading.Event()
@@ -30,6 +36,6 @@ class LlmThread:
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._over = asyncio.Event()
-        async with running(obey) as self.server:
+        async with running(*self._script) as self.server:
             self._started.set()
             await self._over.wait()

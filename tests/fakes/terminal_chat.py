@@ -2,6 +2,7 @@
 
 import os
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -68,6 +69,16 @@ class TerminalChat:
         """Ctrl-D; the exit status."""
         assert self._process is not None
         os.write(self._near, b"\x04")
+        return self._process.wait(PATIENCE_S)
+
+    def interrupt(self) -> None:
+        """Ctrl-C."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGINT)
+
+    def ended(self) -> int:
+        """The exit status of a chat that ends by itself."""
+        assert self._process is not None
         return self._process.wait(PATIENCE_S)
 
     def kill(self) -> None:

@@ -1,0 +1,1 @@
+"""Terminals attached to a running agent through a Unix socket."""

@@ -1,0 +1,99 @@
+"""A conversation in this terminal with an agent that is running already; loads nothing of one."""
+
+import asyncio
+import os
+import socket
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from agent.channels.attached.attachment import Attachment, Notices
+from agent.channels.attached.frames import MAX_SHOWN_FRAME_BYTES
+from agent.channels.attached.place import NAME, SYSTEM_FOLDER, connected
+from agent.channels.attached.wire import Wire
+from agent.channels.terminal import Terminal
+from agent.cli import exits
+from agent.cli.foreground import lines_of, until_left, write_out
+from agent.clock import SystemClock
+from agent.errors import ChannelUnavailable
+from agent.settings import Paths, Settings
+
+
+class Way:
+    """How the running agent is reached, with the connection by which it was found."""
+
+    def __init__(self, path: Path, first: socket.socket) -> None:
+        self._path = path
+        self._first: socket.socket | None = first
+
+    def connect(self) -> Wire:
+        """Raises ChannelError: nobody listens there, or not for us."""
+        first, self._first = self._first, None
+        return Wire(first or connected(self._path), MAX_SHOWN_FRAME_BYTES)
+
+
+def find(arguments: Namespace, paths: Paths) -> Way | None:
+    """The agent that runs with this state, or the machine's own where none was named.
+
+    Raises:
+        ChannelRefused: there is one, and it is not for us.
+    """
+    folders = [paths.state_dir]
+    is_named = getattr(arguments, "state_dir", None) or os.environ.get("BARNACLE_STATE_DIR")
+    if not is_named:
+        folders.append(SYSTEM_FOLDER)
+    for folder in folders:
+        try:
+            return Way(folder / NAME, connected(folder / NAME))
+        except ChannelUnavailable:
+            continue
+    return None
+
+
+async def chat(way: Way, settings: Settings, paths: Paths, *, plain: bool) -> int:
+    """Until the person leaves; the exit status."""
+    plain = plain or not sys.stdin.isatty()
+    lines = lines_of(settings, paths, plain=plain)
+    clock = SystemClock()
+    terminal = Terminal(lines, write_out, clock, settings.terminal.prompt, plain=plain)
+    notices = Notices(_no_greeting, _to_stderr) if plain else Notices(_greeting, terminal.tell)
+    attachment = Attachment(terminal, way.connect, notices, clock, plain=plain)
+    try:
+        was_told = await until_left(_converse(attachment, terminal), attachment.stop)
+        if was_told and not plain:
+            write_out("\n")
+    finally:
+        lines.close()
+    return exits.OK
+
+
+async def _converse(attachment: Attachment, terminal: Terminal) -> None:
+    running = asyncio.ensure_future(attachment.run())
+    speaking = asyncio.ensure_future(_speak(attachment, terminal))
+    try:
+        await asyncio.wait({running, speaking}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (running, speaking):
+            if task.done():
+                task.result()
+        await attachment.leave()
+    finally:
+        for task in (running, speaking):
+            task.cancel()
+        await asyncio.wait({running, speaking})
+
+
+async def _speak(attachment: Attachment, terminal: Terminal) -> None:
+    await attachment.welcomed.wait()
+    await terminal.listen(attachment.deliver)
+
+
+def _greeting(text: str) -> None:
+    write_out(f"{text}\n/help lists the commands.\n")
+
+
+def _no_greeting(_text: str) -> None:
+    """A pipe has an answer for each line, and nothing else."""
+
+
+def _to_stderr(text: str) -> None:
+    print(f"barnacle: {text}", file=sys.stderr)

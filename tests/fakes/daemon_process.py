@@ -1,0 +1,95 @@
+"""`barnacle run` as a process, to which terminals of the machine attach."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from tests.fakes.chat_process import chat_environ
+
+# A start loads the agent; a busy machine may need longer
+START_LIMIT_S = 15.0
+STOP_LIMIT_S = 15.0
+_LOOK_S = 0.02
+
+
+class DaemonProcess:
+    """An agent with the state of the chats in the same folder; `log` is what it said."""
+
+    def __init__(self, folder: Path, config: str = "", **environ: str) -> None:
+        self.socket = Path(environ.get("RUNTIME_DIRECTORY", folder / "state")) / "chat.sock"
+        self._environ = {**chat_environ(folder, config), **environ}
+        self._log = folder / "daemon.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def rss_kib(self) -> int:
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS:"))
+
+    def start(self) -> None:
+        """Return when terminals can attach."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "agent.cli.main", "run"],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=self._environ,
+            )
+        until_s = time.monotonic() + START_LIMIT_S
+        while not self._listens():
+            assert self._process.poll() is None, self.log()
+            assert time.monotonic() < until_s, self.log()
+            time.sleep(_LOOK_S)
+
+    def connect(self) -> socket.socket:
+        """A bare connection."""
+        folder = os.open(self.socket.parent, os.O_PATH)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            connection.connect(f"/proc/self/fd/{folder}/{self.socket.name}")
+        except OSError:
+            connection.close()
+            raise
+        finally:
+            os.close(folder)
+        return connection
+
+    def stop(self) -> int:
+        """SIGTERM; the exit status."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGTERM)
+        return self._process.wait(STOP_LIMIT_S)
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is tidied up."""
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def _listens(self) -> bool:
+        with contextlib.suppress(OSError):
+            self.connect().close()
+            return True
+        return False
