@@ -1,49 +1,17 @@
-"""The provider that needs no network and no model: words, a little grammar, the tools there are.
+"""The provider that needs no network and no model; what it answers with is loaded when it is asked.
 
-Everything it knows of a conversation is in the request: the same messages and tools give the same
-answer. It never raises on any text, and never acts on what it only half understood.
+It never raises on any text, and never acts on what it only half understood.
 """
 
 import asyncio
-import json
-import uuid
-from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent.embeddings.base import Embedder
-from agent.messages import ToolCall, ToolSpec
-from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, Stop
-from agent.providers.offline.answers import answer
-from agent.providers.offline.conversation import Exchange, Turn, turns_of
-from agent.providers.offline.language import detect
-from agent.providers.offline.likeness import Likenesses
-from agent.providers.offline.pieces import analyse
-from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
-from agent.providers.offline.recalled import contents_by_key, forgotten, source_asked, told
-from agent.providers.offline.recent import FAILURE
-from agent.providers.offline.remembering import FORGET, LIST, RECALL, SOURCE, UNWATCH
-from agent.providers.offline.toolbox import (
-    MEMORY_FORGET,
-    MEMORY_RECALL,
-    MEMORY_SOURCE,
-    Toolbox,
-    toolbox,
-)
-from agent.providers.offline.voices import voices_of
-from agent.providers.offline.wording import Voice
-
-# What shows the other tools to models that are not shown all of them
-_SEARCH = "tool_search"
+from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider
 
 if TYPE_CHECKING:
-    from agent.providers.offline.understanding import Understanding
-
-# What was only looked up to find out what is meant, and is not told beside what was done then
-_LOOKED_UP = {
-    MEMORY_FORGET: MEMORY_RECALL,
-    MEMORY_SOURCE: MEMORY_RECALL,
-    "watch_remove": "watch_list",
-}
+    from agent.providers.offline.replying import Replies
 
 
 class OfflineProvider(Provider):
@@ -52,21 +20,10 @@ class OfflineProvider(Provider):
     name = "offline"
 
     def __init__(self, embedder: Embedder | None = None) -> None:
-        self._likenesses = Likenesses(embedder)
+        self._embedder = embedder
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
-        box = toolbox(_every_tool(request))
-        turns = turns_of(request.messages)
-        if not turns:
-            return ChatResponse(_help(Voice("en"), box))
-        voices = voices_of(turns)
-        pending = None
-        for place in range(_asked_since(turns), len(turns) - 1):
-            turn, voice = turns[place], voices[place]
-            _, step = await self._step(turns[: place + 1], voice, box, pending)
-            pending = step if isinstance(step, Ask) and _was_asked(step, turn, voice) else None
-        understood, step = await self._step(turns, voices[-1], box, pending)
-        return _response(step, turns[-1], understood, box, voices[-1])
+        return await self._replies.to(request)
 
     def capabilities(self, model: str | None = None) -> Capabilities:
         return Capabilities(native_tools=True)
@@ -75,109 +32,16 @@ class OfflineProvider(Provider):
         return (self.name,)
 
     async def warm_up(self) -> None:
-        await asyncio.to_thread(detect, self.name)
+        await asyncio.to_thread(self._load)
 
-    async def _step(
-        self, turns: Sequence[Turn], voice: Voice, box: Toolbox, pending: Ask | None
-    ) -> tuple["Understanding", Step]:
-        """What follows in the last of these turns, after whatever was called in it already."""
-        # The first message needs it, no start
-        from agent.providers.offline.understanding import understand  # noqa: PLC0415 - see above
+    def _load(self) -> None:
+        from agent.providers.offline.language import detect  # noqa: PLC0415 - no start needs it
 
-        *past, turn = turns
-        said = analyse(turn.text, voice.code)
-        understood = await understand(said, box, past, pending, self._likenesses)
-        return understood, _after_calls(understood.step, turn, box, voice)
+        self._replies  # noqa: B018 - made here, in a thread
+        detect(self.name)
 
+    @cached_property
+    def _replies(self) -> "Replies":
+        from agent.providers.offline.replying import Replies  # noqa: PLC0415 - no start needs it
 
-def _every_tool(request: ChatRequest) -> Sequence[ToolSpec]:
-    """Nothing has to be searched for here: all tools, in the order of their names."""
-    tools = {spec.name: spec for spec in (*request.tools, *request.further_tools)}
-    return [spec for name, spec in sorted(tools.items()) if name != _SEARCH]
-
-
-def _after_calls(step: Step, turn: Turn, box: Toolbox, voice: Voice) -> Step:
-    if not turn.exchanges:
-        return step
-    purpose = step.purpose if isinstance(step, Do) else ""
-    if len(turn.exchanges) > 1 or turn.exchanges[0].result.startswith(FAILURE):
-        return Tell()
-    return _after_first(purpose, turn, box, voice)
-
-
-def _after_first(purpose: str, turn: Turn, box: Toolbox, voice: Voice) -> Step:
-    """What follows from what was looked up for a purpose."""
-    (recalled,) = turn.exchanges
-    if purpose == UNWATCH:
-        from agent.providers.offline.watching import no_longer  # noqa: PLC0415 - it is rare
-
-        return no_longer(analyse(turn.text, voice.code), recalled.result, box)
-    if recalled.order.tool != MEMORY_RECALL:
-        return Tell()
-    if purpose == SOURCE:
-        return source_asked(str(recalled.order.arguments.get("query")), recalled.result, voice)
-    if purpose == FORGET:
-        query = str(recalled.order.arguments.get("query", ""))
-        return forgotten(query, recalled.result, box, voice)
-    if purpose in {RECALL, LIST}:
-        return told(turn.text, recalled.result, purpose, voice)
-    return Tell()
-
-
-def _response(
-    step: Step, turn: Turn, understood: "Understanding", box: Toolbox, voice: Voice
-) -> ChatResponse:
-    # Beside what a step says it heeds, earlier turns are only looked at for a question that is
-    # still open, and for that only at what the person said
-    if isinstance(step, Do):
-        calls = _calls(step.orders)
-        fresh = not step.earlier
-        return ChatResponse(tool_calls=calls, stop=Stop.TOOLS, heeds_only_this_turn=fresh)
-    if isinstance(step, Ask):
-        text = voice.question(step.need)
-    elif isinstance(step, Tell):
-        text = _results(turn.exchanges, understood, box, voice)
-    else:
-        text = _help(voice, box) if step.key == "help" else voice.sentence(step)
-    return ChatResponse(text, heeds_only_this_turn=True)
-
-
-def _results(
-    exchanges: Sequence[Exchange], understood: "Understanding", box: Toolbox, voice: Voice
-) -> str:
-    done = exchanges[-1].order.tool
-    looked_up = next((before for tool, before in _LOOKED_UP.items() if done.endswith(tool)), "")
-    recalls = [one for one in exchanges[:-1] if looked_up and one.order.tool.endswith(looked_up)]
-    contents = contents_by_key([one.result for one in recalls])
-    shown = [one for one in exchanges if one not in recalls]
-    return answer(shown, box, voice, understood.asked, contents)
-
-
-def _calls(orders: Sequence[Order]) -> tuple[ToolCall, ...]:
-    return tuple(
-        ToolCall(f"offline-{uuid.uuid4().hex}", order.tool, _json(order)) for order in orders
-    )
-
-
-def _json(order: Order) -> str:
-    return json.dumps(order.arguments, ensure_ascii=False, separators=(",", ":"))
-
-
-def _help(voice: Voice, box: Toolbox) -> str:
-    lines = [f"- {line}" for line in voice.help_lines(box)]
-    if not lines:
-        return f"{voice.say('no_tools')} {voice.say('connect')}"
-    return "\n".join([voice.say("help"), *lines, voice.say("connect")])
-
-
-def _asked_since(turns: Sequence[Turn]) -> int:
-    """Where the run of questions begins that the last message may answer."""
-    start = len(turns) - 1
-    while start > 0 and "?" in turns[start - 1].answer.replace("？", "?"):
-        start -= 1
-    return start
-
-
-def _was_asked(step: Ask, turn: Turn, voice: Voice) -> bool:
-    """The question stands in what was answered: another voice may have spoken instead."""
-    return voice.question(step.need) in turn.answer
+        return Replies(self._embedder)
