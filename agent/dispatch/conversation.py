@@ -6,27 +6,40 @@ Knows nothing of channels' queues; the dispatcher decides when it runs.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.clock import Clock
 from agent.dispatch import choice, inbox, outbox, session
 from agent.dispatch.activity import Activity
+from agent.dispatch.attached import Spoken, spoken
 from agent.dispatch.choice import Offer
 from agent.dispatch.commands import Command
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
-from agent.dispatch.prompt import PromptSetting, changing_prompt, provenance_of, stable_prompt
+from agent.dispatch.prompt import (
+    PromptSetting,
+    changing_prompt,
+    provenance_of,
+    recalled,
+    stable_prompt,
+)
 from agent.dispatch.quiet import says_nothing
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
 from agent.errors import MemoryUnavailable
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
-from agent.messages import ChatMessage, Effect, Inbound, Outbound
+from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
+
+if TYPE_CHECKING:
+    from agent.dispatch.saying import Saying
 
 _log = logging.getLogger(__name__)
 
@@ -89,21 +102,26 @@ class Conversations:
             return await self.finish(accepted, TOO_LONG_TEXT)
         if not accepted.has_begun:
             await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
+        # Files are read
+        said = await asyncio.to_thread(spoken, inbound) if inbound.attachments else spoken(inbound)
         try:
             with self._parts.activity.thinking():
                 async with asyncio.timeout(self._agent.turn_timeout_s):
-                    outcome = await self._turn(inbound, seams)
+                    outcome = await self._turn(inbound, said, seams)
         except TimeoutError:
             given_up = f"I gave up after {self._agent.turn_timeout_s} s without an answer."
             return await self.finish(accepted, given_up, state=InboxState.FAILED)
         if inbound.strand and says_nothing(outcome.text):
             await self._keep_quiet(accepted)
             return None
+        worded = await self._saying.worded(outcome, inbound, seams.abilities)
+        added = self._saying.kept(outcome).added
         return await self.finish(
             accepted,
-            outcome.text,
-            session.History((ChatMessage.user(inbound.text), *outcome.added), outcome.provenance),
+            worded.text,
+            session.History((ChatMessage.user(said.kept), *added), outcome.provenance),
             InboxState.ANSWERED if outcome.is_answer else InboxState.FAILED,
+            files=worded.files,
             was_too_long=outcome.was_too_long,
         )
 
@@ -114,6 +132,7 @@ class Conversations:
         said: session.History = session.NOTHING_SAID,
         state: InboxState = InboxState.ANSWERED,
         *,
+        files: Sequence[Attachment] = (),
         was_too_long: bool = False,
     ) -> Outbound:
         """Commit an answer and what belongs to the history."""
@@ -127,7 +146,7 @@ class Conversations:
             inbox.close(db, accepted.inbox_id, state)
             for said_before in accepted.also:
                 inbox.close(db, said_before, InboxState.MERGED)
-            return outbox.add(db, accepted, text)
+            return outbox.add(db, accepted, text, files)
 
         return await self._parts.journal.transact(commit)
 
@@ -161,8 +180,15 @@ class Conversations:
             command, inbound
         )
 
-    async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
-        recalled = await self._recall(inbound)
+    @cached_property
+    def _saying(self) -> "Saying":
+        from agent.dispatch.saying import Saying  # noqa: PLC0415 - the first answer needs it
+
+        registry = self._parts.registry
+        return Saying(Path(self._workspace), lambda: {spec.name for spec in registry.specs()})
+
+    async def _turn(self, inbound: Inbound, said: Spoken, seams: TurnSeams) -> TurnOutcome:
+        memories = await self._recall(inbound)
         key = inbound.conversation
         earlier, model = await self._parts.journal.look(
             lambda db: (session.history(db, key), choice.chosen(db, key))
@@ -173,29 +199,31 @@ class Conversations:
         messages = (
             ChatMessage.system(stable_prompt(setting)),
             ChatMessage.system(
-                changing_prompt(self._parts.clock.wall_s(), recalled, earlier.digest)
+                changing_prompt(self._parts.clock.wall_s(), memories, earlier.digest)
             ),
             *earlier.messages,
-            ChatMessage.user(inbound.text),
+            ChatMessage.user(said.text),
         )
         # The model reads all of this again, so all of it counts
-        trust = min(inbound.provenance, earlier.provenance, provenance_of(recalled))
+        trust = min(said.provenance, earlier.provenance, provenance_of(memories))
         # What runs by itself orders nothing that runs by itself
         is_by_itself = (inbound.strand or "").startswith(JOB_STRAND)
         place = None if is_by_itself else inbound.address
         context = ToolContext(inbound.conversation, inbound.who, trust, place=place)
-        return await self._parts.runner.run(messages, context, inbound.provenance, seams, model)
+        return await self._parts.runner.run(messages, context, said.provenance, seams, model)
 
     def _has_hardware(self) -> bool:
         moving = (Effect.ACTUATE, Effect.HAZARD)
         return any(spec.effect in moving for spec in self._parts.registry.specs())
 
     async def _recall(self, inbound: Inbound) -> list[MemoryEntry]:
-        scope = Scope(inbound.who, inbound.conversation)
+        # What everybody in a group may know is recalled there besides what is the person's own
+        group = f"{inbound.channel}:{inbound.reply_target}" if inbound.is_group else None
+        scope = Scope(inbound.who, inbound.conversation, group)
         settings = self._memory_settings
         try:
             found = await self._parts.memory.recall(inbound.text, settings.recall_limit, scope)
         except MemoryUnavailable as err:
             _log.warning("answering without memories: %s", err)
             return []
-        return [entry for entry in found if (entry.score or 0.0) >= settings.min_score]
+        return recalled(found, settings.min_score)

@@ -163,6 +163,7 @@ class Dispatcher:
                 accepted.inbound,
                 partial(channel.inquire, accepted.inbound.address),
             ),
+            abilities=channel.abilities,
         )
 
     async def _before_effect(self, work: Work) -> None:

@@ -17,6 +17,8 @@ MAX_MEMORY_CHARS = 800
 MAX_CONTEXT_CHARS = 4000
 
 MEMORY_HEADING = RECALLED_HEADING
+# Shown once already, or no fact at all
+_ECHOES = (RECALLED_HEADING, "<tool_result", "[IMAGE:")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,17 @@ def memory_context(memories: Sequence[MemoryEntry]) -> str:
             break
         lines.append(line)
     return "\n".join([MEMORY_HEADING, *lines]) if lines else ""
+
+
+def recalled(found: Sequence[MemoryEntry], min_score: float) -> list[MemoryEntry]:
+    """Those worth showing: relevant, each said once, and nothing that a prompt had shown before."""
+    kept: dict[str, MemoryEntry] = {}
+    for entry in found:
+        is_echo = any(mark in entry.content for mark in _ECHOES)
+        is_short = len(entry.content) <= MAX_CONTEXT_CHARS
+        if (entry.score or 0.0) >= min_score and is_short and not is_echo:
+            kept.setdefault(" ".join(entry.content.split()).casefold(), entry)
+    return list(kept.values())
 
 
 def provenance_of(memories: Sequence[MemoryEntry]) -> Provenance:

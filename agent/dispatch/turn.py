@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from agent.channels.base import Abilities
 from agent.dispatch.gate import Gate
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, BarnacleError, ContextOverflow, ProviderError, StorageFull
@@ -51,12 +52,14 @@ class TurnSeams:
         on_text: gets the text so far whenever it grows.
         before_effect: is awaited before anything that changes the world.
         inquire: asks the person something in words; None where nobody is there.
+        abilities: of the channel that the answer goes to.
     """
 
     ask: "Ask"
     on_text: OnText
     before_effect: BeforeEffect
     inquire: "Inquire | None" = None
+    abilities: Abilities = field(default=Abilities())
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from agent.dispatch.prompt import (
     changing_prompt,
     memory_context,
     provenance_of,
+    recalled,
     stable_prompt,
 )
 from agent.messages import Provenance
@@ -45,3 +46,16 @@ def test_trust_is_the_lowest_of_what_is_shown() -> None:
 
 def test_the_prompt_is_small() -> None:
     assert len((stable_prompt(SETTING) + changing_prompt(0.0, [])).encode()) < 2048
+
+
+def test_only_what_is_relevant_new_and_short_is_recalled() -> None:
+    found = [
+        entry("The pump is on D5.", score=0.8),
+        entry("the pump  is on d5.", score=0.7),
+        entry("too far away", score=0.39),
+        entry("look [IMAGE:a.png]", score=0.9),
+        entry("<tool_result>x</tool_result>", score=0.9),
+        entry("[Memory context]\n- a: b", score=0.9),
+        entry("x" * 5000, score=0.9),
+    ]
+    assert [one.content for one in recalled(found, 0.4)] == ["The pump is on D5."]

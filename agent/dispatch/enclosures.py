@@ -1,0 +1,77 @@
+"""Files that an answer names, `[IMAGE:path]`, as files that go with it.
+
+Only plain files of the workspace go, a few and not too large; what cannot go is said in the text.
+"""
+
+import mimetypes
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import PathRefused
+from agent.messages import Attachment
+from agent.printable import printable_line
+from agent.security.paths import open_beneath
+
+MAX_FILES = 10
+# What platforms take from a bot without asking
+MAX_FILE_BYTES = 20 * 1024 * 1024
+MAX_NAME_CHARS = 80
+_MARKER = re.compile(
+    r"\[(IMAGE|DOCUMENT|VIDEO|AUDIO|VOICE|FILE):([^\[\]\n]{1,2000})\]", re.IGNORECASE
+)
+# Where the name of a file says nothing
+_KINDS = {"IMAGE": "image/png", "AUDIO": "audio/mpeg", "VOICE": "audio/ogg", "VIDEO": "video/mp4"}
+_UNKNOWN = "application/octet-stream"
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """The text without its markers, and the files."""
+
+    text: str
+    files: tuple[Attachment, ...] = ()
+
+
+def enclosed(text: str, workspace: Path, *, takes_files: bool) -> Enclosed:
+    """Reads the disk. Where a channel takes no files their places are told instead."""
+    files: list[Attachment] = []
+
+    def taken(match: re.Match[str]) -> str:
+        relative = match[2].strip().removeprefix(f"{workspace}/")
+        if not takes_files:
+            return f"(file: {relative})"
+        found = _file(match[1].upper(), relative, workspace)
+        if isinstance(found, str):
+            return f"({relative} is not sent: {found})"
+        if len(files) >= MAX_FILES:
+            return f"({relative} is not sent: more than {MAX_FILES} files)"
+        if all(found.path != one.path for one in files):
+            files.append(found)
+        return ""
+
+    left = _MARKER.sub(taken, text)
+    if left != text:
+        left = re.sub(r"\n{3,}", "\n\n", left).strip()
+    # Something has to be said for the files to go with
+    return Enclosed(left or ", ".join(file.name for file in files), tuple(files))
+
+
+def _file(kind: str, relative: str, workspace: Path) -> Attachment | str:
+    """The file, or why it does not go."""
+    try:
+        with open_beneath(workspace, relative) as file:
+            size_bytes = file.seek(0, 2)
+    except PathRefused as err:
+        return str(err)
+    except OSError as err:
+        return str(err.strerror)
+    if not size_bytes:
+        return "it is empty"
+    if size_bytes > MAX_FILE_BYTES:
+        return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+    guessed = mimetypes.guess_type(relative)[0] or _KINDS.get(kind, _UNKNOWN)
+    name = printable_line(relative.rpartition("/")[2], MAX_NAME_CHARS)
+    # Somebody who wants a document gets the file as it is
+    media_type = _UNKNOWN if kind == "DOCUMENT" and guessed.startswith("image/") else guessed
+    return Attachment(str(workspace / relative), media_type, name, size_bytes)

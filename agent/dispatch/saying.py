@@ -1,0 +1,51 @@
+"""An answer of a model as it is said to a person: without leavings, with its files, links shown.
+
+What secrets it may hold is the redactor's business, at the turn's end and at the last exit.
+"""
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from agent.channels.base import Abilities
+from agent.dispatch.enclosures import Enclosed, enclosed
+from agent.dispatch.leavings import without_leavings
+from agent.dispatch.strange_links import without_strange_links
+from agent.dispatch.turn import TurnOutcome
+from agent.messages import Inbound, Role
+
+NOTHING_LEFT = "(the model gave an empty answer)"
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """Makes answers fit to be said.
+
+    Args:
+        tools: the names of all there are.
+    """
+
+    workspace: Path
+    tools: Callable[[], Collection[str]]
+
+    async def worded(
+        self, outcome: TurnOutcome, inbound: Inbound, abilities: Abilities
+    ) -> Enclosed:
+        """The text and the files of an answer."""
+        used_tools = any(message.role is Role.TOOL for message in outcome.added)
+        text = without_leavings(outcome.text, self.tools(), used_tools=used_tools)
+        text = without_strange_links(text, outcome.provenance, inbound.text)
+        if "[" not in text:
+            return Enclosed(text or NOTHING_LEFT)
+        return await asyncio.to_thread(
+            enclosed, text or NOTHING_LEFT, self.workspace, takes_files=abilities.takes_files
+        )
+
+    def kept(self, outcome: TurnOutcome) -> TurnOutcome:
+        """As a history may have it: a model imitates what it is shown of itself."""
+        if not outcome.added or outcome.added[-1].role is not Role.ASSISTANT:
+            return outcome
+        last = outcome.added[-1]
+        text = without_leavings(last.text, self.tools(), used_tools=False) or NOTHING_LEFT
+        return replace(outcome, added=(*outcome.added[:-1], replace(last, text=text)))
