@@ -241,11 +241,10 @@ async def at_work(
             deliver = partial(dispatcher.take, tasks=tasks)
             owner = opened.reached(delivery, deliver, tasks)
             around = (agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places)
-            doing = partial(agent.agenda.run, *around)
             for work in (
                 agent.servers.run(owner.tell),
                 *(watcher.run(owner) for watcher in agent.watchers),
-                _once(dispatcher.resumed, doing),
+                _once(dispatcher.resumed, partial(agent.agenda.run, *around)),
             ):
                 tasks.create_task(work)
             await agent.answering.begin(owner.tell)

@@ -12,6 +12,9 @@ from agent.cli.output import say_json, say_table
 from agent.health.report import board_sentence
 from agent.health.status import Status, read_status
 from agent.providers.ledger import read_day, today
+from agent.schedule.listing import summed_up
+from agent.schedule.store import JobStore
+from agent.schedule.zone import local_zone
 from agent.settings import Paths, Settings
 
 
@@ -22,7 +25,8 @@ def run(arguments: Namespace) -> int:
         say_json(_as_json(settings, paths, status))
     else:
         spent = _spent_today(settings, paths)
-        say_table([*_rows_of_agent(status), *spent, *_rows_of_settings(settings, paths)])
+        rows = (*_rows_of_agent(status), *spent, *_jobs(paths))
+        say_table([*rows, *_rows_of_settings(settings, paths)])
     return exits.OK
 
 
@@ -66,6 +70,12 @@ def _spent_today(settings: Settings, paths: Paths) -> Iterator[tuple[str, str]]:
     spent = read_day(paths.agent_db, today(time.time()))
     if spent is not None and spent.requests:
         yield ("spent today", spent.in_words(settings.provider.daily_limit_usd))
+
+
+def _jobs(paths: Paths) -> Iterator[tuple[str, str]]:
+    """From their own file, as above."""
+    if said := summed_up(JobStore(paths.jobs).every(), time.time(), local_zone()):
+        yield ("jobs", said)
 
 
 def _rows_of_settings(settings: Settings, paths: Paths) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,19 @@ def told(jobs: Sequence[Job], now_s: float, zone: tzinfo | None = None) -> str:
     return "\n".join(_sentences(job, now_s, zone) for job in jobs) or "There are no jobs."
 
 
+def summed_up(jobs: Sequence[Job], now_s: float, zone: tzinfo | None = None) -> str:
+    """How many there are, which comes next, and which failed; empty where there are none."""
+    coming = [(at_s, job.name) for job in jobs if (at_s := coming_s(job, now_s, zone)) is not None]
+    if not jobs:
+        return ""
+    said = f"{len(coming)} of {len(jobs)} waiting"
+    if coming:
+        at_s, name = min(coming)
+        said += f", next {name} at {moment(at_s, zone)}"
+    failed = [job.name for job in jobs if job.failures]
+    return f"{said}; failed last: {', '.join(failed)}" if failed else said
+
+
 def when(job: Job, zone: tzinfo | None) -> str:
     """As it was ordered."""
     if job.cron:

@@ -10,6 +10,8 @@ from agent.clock import SystemClock
 from agent.dispatch.journal import open_journal
 from agent.health.status import BoardReport, ChannelReport, Status, own_start_ticks, write_status
 from agent.providers.ledger import Ledger, Spent
+from agent.schedule.store import JobStore
+from tests.fakes.job_run import job
 
 
 @pytest.fixture
@@ -98,3 +100,9 @@ def test_a_damaged_report_is_no_agent(state: Path, capsys: pytest.CaptureFixture
     (state / "status.json").write_text('{"pid": [')
     assert main(["status", "--json"]) == exits.OK
     assert json.loads(capsys.readouterr().out)["agent"] is None
+
+
+def test_jobs_are_told_whoever_runs(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    JobStore(state / "jobs.json").add(job(cron="0 8 * * *", failures=1))
+    assert main(["status"]) == exits.OK
+    assert "1 of 1 waiting, next tea at " in capsys.readouterr().out

@@ -24,7 +24,13 @@ SOIL = "# Every look\n- Is the soil dry?\n"
 
 
 def heartbeat(folder: Path, minutes: int = 30, home: Address | None = HOME) -> Heartbeat:
-    return Heartbeat(JobStore(folder / "jobs.json"), SteppedClock(), minutes, folder, lambda: (home,) if home else ())
+    return Heartbeat(
+        JobStore(folder / "jobs.json"),
+        SteppedClock(),
+        minutes,
+        folder,
+        lambda: (home,) if home else (),
+    )
 
 
 def performer(at_work: Running, channel: Channel) -> Performer:
