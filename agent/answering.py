@@ -4,7 +4,7 @@ What speaks to a service is loaded only where there is one.
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -30,16 +30,22 @@ if TYPE_CHECKING:
 # ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
 
 
+async def _nothing_to_renew(_settings: Settings) -> None:
+    """Offline nobody asks for a key."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answering:
     """The provider of an agent, and what is spent for it.
 
     Args:
         budget: None where nothing can cost anything.
+        renew: has the services asked with other keys from now on; raises ConfigRefused before.
     """
 
     provider: Provider
     budget: "Budget | None" = None
+    renew: Callable[[Settings], Awaitable[None]] = _nothing_to_renew
 
     def spending(self) -> str:
         """What today has cost, in words; empty where nothing can."""
@@ -68,14 +74,18 @@ def open_answering(
     Raises:
         ConfigRefused: something that is configured cannot be asked.
     """
-    # Working without a network does not begin with a question to a service
-    offline = OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
+
+    def offline() -> OfflineProvider:
+        # Working without a network does not begin with a question to a service
+        return OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
+
     wanted = settings.provider
     if chosen_service(wanted, environ) is None:
-        return Answering(offline)
+        return Answering(offline())
     # Offline goes without all of this
     from agent.providers.budget import Budget
     from agent.providers.create import routed
+    from agent.providers.exchange import ExchangeProvider
     from agent.providers.fallback import FallbackProvider
     from agent.providers.ledger import Ledger
     from agent.providers.metered import MeteredProvider
@@ -83,8 +93,20 @@ def open_answering(
 
     budget = Budget(wanted, Ledger(journal, clock), Prices(wanted.prices))
     meter = partial(MeteredProvider, budget=budget)
-    first = routed(wanted, settings.providers, environ, http, clock, meter)
-    return Answering(FallbackProvider(first, offline) if wanted.offline_last else first, budget)
+
+    def made(chosen: Settings) -> Provider:
+        if chosen_service(chosen.provider, environ) is None:
+            # The last key is gone
+            return offline()
+        first = routed(chosen.provider, chosen.providers, environ, http, clock, meter)
+        return FallbackProvider(first, offline()) if wanted.offline_last else first
+
+    provider = ExchangeProvider(made(settings))
+
+    async def renew(chosen: Settings) -> None:
+        await provider.exchange(made(chosen))
+
+    return Answering(provider, budget, renew)
 
 
 def seeing(provider: Provider, settings: Settings, paths: Paths, http: HttpClient) -> Provider:

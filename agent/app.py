@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from agent import logs
 from agent.agenda import Agenda
 from agent.answering import Answering, offered, open_answering, secrets, seeing
-from agent.channels.base import Channel
+from agent.channels.base import Answer, Channel, Question
 from agent.cli.embedder import embedder_of, embedding_key
 from agent.clock import Clock, SystemClock
 from agent.dispatch.activity import Activity
@@ -29,6 +29,7 @@ from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.light import Signs, StatusLight, light_on, shine
 from agent.dispatch.oversight import Oversight
+from agent.dispatch.owner import Tell
 from agent.dispatch.presence import Button, NoButton, PresenceRule
 from agent.dispatch.records import Records
 from agent.dispatch.turn import TurnRunner
@@ -220,36 +221,31 @@ async def at_work(
     button = _button(agent)
     enabling = Enabling(open_lines(enable_gpios(agent.settings)), agent.stop, agent.clock)
     delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity, agent.redactor)
-    dispatcher = Dispatcher(
-        agent.journal,
-        _conversations(agent, button),
-        by_name,
-        delivery,
-        Desk(opened.door.admit, opened.owner.ask, oversight, partial(_report, agent, reporter)),
-    )
+    conversations = _conversations(agent, button)
+    desk = Desk(opened.door.admit, opened.owner.ask, oversight, partial(_report, agent, reporter))
+    dispatcher = Dispatcher(agent.journal, conversations, by_name, delivery, desk)
     try:
         async with asyncio.TaskGroup() as tasks:
             always = (
                 *(reporter.keep(), button.run(), oversight.watch(agent.clock), enabling.run()),
                 agent.hands.run(agent.stop, delivery, tasks),
-                agent.remembering.run(agent.journal, agent.provider),
-                opened.announce_first_code(),
+                *(agent.remembering.run(agent.journal, agent.provider), opened.greet_nobody()),
             )
             for work in (*(board.run() for board in agent.boards), *always):
                 tasks.create_task(work)
             # What begins by itself comes through no door
             deliver = partial(dispatcher.take, tasks=tasks)
-            owner = opened.reached(delivery, deliver, tasks)
+            owner = agent.doorway.owner = opened.reached(delivery, deliver, tasks)
             around = (agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places)
             for work in (
                 agent.servers.run(owner.tell),
                 *(watcher.run(owner) for watcher in agent.watchers),
+                _reload(agent, conversations, opened.owner.confirm, owner.tell),
                 _once(dispatcher.resumed, partial(agent.agenda.run, *around)),
             ):
                 tasks.create_task(work)
             await agent.answering.begin(owner.tell)
-            signs = Signs(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
-            shining = tasks.create_task(shine(agent.lights, signs))
+            shining = tasks.create_task(shine(agent.lights, _signs(agent)))
             yield dispatcher, reporter, tasks
             await _make_safe(agent, shining)
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
@@ -265,6 +261,30 @@ async def _once(begun: asyncio.Event, work: Callable[[], Awaitable[None]]) -> No
     await work()
 
 
+def _signs(agent: Agent) -> Signs:
+    return Signs(agent.activity, agent.stop, lambda: bool(agent.provider.trouble))
+
+
+async def _reload(
+    agent: Agent,
+    conversations: Conversations,
+    confirm: Callable[[Question], Awaitable[Answer]],
+    tell: Tell,
+) -> None:
+    """Only where there is a file that can be changed."""
+    if agent.paths.config is None:
+        return
+    from agent.reloading import Exchanges, Reloading  # noqa: PLC0415 - after the start
+
+    async def renew(settings: Settings) -> None:
+        for secret in secrets(settings, os.environ):
+            agent.redactor.add(secret)
+        await agent.answering.renew(settings)
+
+    exchanges = Exchanges(conversations.adopt, renew, confirm, tell)
+    await Reloading(agent.paths.config, agent.settings, exchanges, agent.clock).run()
+
+
 async def _make_safe(agent: Agent, shining: asyncio.Task[None]) -> None:
     # Before the outputs are made safe, or it would be lit again
     shining.cancel()
@@ -274,7 +294,8 @@ async def _make_safe(agent: Agent, shining: asyncio.Task[None]) -> None:
 
 def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
     told = (agent.provider.name, agent.boards, channels, agent.last_error, agent.stop)
-    subjects = Subjects(*told, agent.remembering.sentence, agent.answering.spending)
+    trouble = agent.activity.troubles.get
+    subjects = Subjects(*told, agent.remembering.sentence, agent.answering.spending, trouble)
     return Reporter(agent.paths.status_file, subjects, agent.clock)
 
 

@@ -40,6 +40,8 @@ class Doorway:
         self.people = People(paths.state_dir / "people.json", clock)
         self.codes = Codes(paths.state_dir / "codes.json", clock)
         self.pairing = Pairing.of(self.people, self.codes, clock)
+        # While the agent is at work
+        self.owner: ReachedOwner | None = None
 
     def opened(self, channels: Mapping[str, Channel], activity: Activity) -> "Opened":
         local = [name for name, channel in channels.items() if channel.abilities.is_local]
@@ -47,6 +49,10 @@ class Doorway:
         has_platforms = len(local) < len(channels)
         door = Door(self.pairing, self._clock, local)
         return Opened(door, owner, self.pairing, self._clock, has_platforms)
+
+    def knows(self, inbound: Inbound) -> bool:
+        """Whether it is from somebody who was let in, by the platform's own id of them."""
+        return self.people.find(inbound.channel, inbound.sender) is not None
 
     def everyone(self) -> "Sequence[Addressee]":
         """Whom a tool may write to, as of now; the owner at the machine where they have no other.
@@ -90,7 +96,7 @@ class Opened:
 
         return ReachedOwner(self.owner, self.clock, announce, take)
 
-    async def announce_first_code(self) -> None:
+    async def greet_nobody(self) -> None:
         """Where there are platforms and no owner yet, say in the log how to become it."""
         if self.has_platforms and (code := await self.pairing.first_code()) is not None:
             how = shown(code, Rank.OWNER.role)

@@ -85,6 +85,11 @@ class Conversations:
         self._memory_settings = memory
         self._workspace = workspace
 
+    def adopt(self, agent: AgentSettings, memory: MemorySettings) -> None:
+        """Go by these from now on; a turn that has begun ends with the time it was given."""
+        self._agent, self._memory_settings = agent, memory
+        self._parts.runner.gate.adopt(agent.policy, frozenset(agent.presence_for))
+
     @property
     def interrupts(self) -> bool:
         """Whether a new message breaks off the turn on the one before it."""

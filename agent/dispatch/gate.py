@@ -43,6 +43,11 @@ class Gate:
         # Between counting and noting nobody else may count
         self._counting = asyncio.Lock()
 
+    def adopt(self, policy: Policy, demanded_for: frozenset[Effect]) -> None:
+        """Decide by this from the next decision on."""
+        self._policy = policy
+        self._presence.demanded_for = demanded_for
+
     async def admit(
         self,
         call: ToolCall,

@@ -44,9 +44,9 @@ class NoButton:
         """There is nothing to listen to."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PresenceRule:
-    """The button, and the effects for which nothing else is a yes."""
+    """The button, and the effects for which nothing else is a yes; those may change at work."""
 
     button: Presence
     demanded_for: frozenset[Effect] = frozenset()

@@ -73,6 +73,10 @@ class Whereabouts:
         places = [here, *elsewhere] if inbound.strand is None else [*elsewhere, here]
         return await self._ask_at(places, question)
 
+    async def confirm(self, question: Question) -> Answer:
+        """The owner's word on what no turn is about."""
+        return await self._ask_at(self.places, question)
+
     async def _ask_at(self, places: Iterable[Address], question: Question) -> Answer:
         for place in places:
             with contextlib.suppress(ChannelError):

@@ -16,6 +16,7 @@ LAYERS = (
             "doorway",
             "hands",
             "reaching",
+            "reloading",
             "remembering",
             "servers",
             "serving",
