@@ -13,6 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from agent.app import Agent, assemble, at_work
+from agent.channels.base import Channel
+from agent.channels.settings import ChannelsSettings
 from agent.channels.terminal import Terminal
 from agent.cli.foreground import lines_of, until_left, write_out
 from agent.dispatch.dispatcher import Dispatcher
@@ -85,6 +87,8 @@ async def run(settings: Settings, paths: Paths) -> int:
                 tasks.create_task(supervisor.run(deliver))
             await until_left(asyncio.Event().wait(), lambda: False)
             _log.info("stopping")
+            for channel in channels:
+                await channel.aclose()
     return 0
 
 
@@ -116,8 +120,22 @@ def _let_in(
     )
 
 
-async def _not_told(_channel: str, _text: str) -> None:
-    """That no terminal can attach is in the log: there is nobody else to be told."""
+def _platforms(agent: Agent) -> tuple[Channel, ...]:
+    """What is configured; whoever is no one's account sends no files that are kept."""
+    if agent.settings.channels == ChannelsSettings():
+        return ()
+    from agent.reaching import Reach, open_channels, secrets
+
+    for secret in secrets(agent.settings, os.environ):
+        agent.redactor.add(secret)
+    reach = Reach(agent.paths, os.environ, agent.http, agent.clock, agent.doorway.knows)
+    return open_channels(agent.settings, reach)
+
+
+async def _tell_owner(agent: Agent, _channel: str, text: str) -> None:
+    """Where the owner is heard: a channel with trouble is the last place to try."""
+    if agent.doorway.owner is not None:
+        await agent.doorway.owner.tell(text)
 
 
 async def _greet_board(agent: Agent) -> None:

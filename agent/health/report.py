@@ -59,6 +59,8 @@ class Subjects:
     memory: Callable[[], str] = lambda: ""
     # What the model has cost today; nothing where none is asked
     spending: Callable[[], str] = lambda: ""
+    # Why a channel hears nothing; nothing while all is well
+    trouble: Callable[[str], str | None] = lambda _channel: None
 
 
 class Reporter:
@@ -81,7 +83,10 @@ class Reporter:
             stopped=self._subjects.stop.reason,
             board=boards[0],
             boards=boards,
-            channels=tuple(ChannelReport(name) for name in self._subjects.channels),
+            channels=tuple(
+                ChannelReport(name, self._subjects.trouble(name) or "")
+                for name in self._subjects.channels
+            ),
             memory=self._subjects.memory(),
             last_error=self._subjects.last_error.text,
             last_error_at_s=self._subjects.last_error.at_s,
@@ -97,6 +102,7 @@ class Reporter:
         ]
         if status.stopped:
             lines.insert(1, f"STOPPED: {self._subjects.stop.sentence}.")
+        lines += [f"{one.name}: {one.trouble}." for one in status.channels if one.trouble]
         if spending := self._subjects.spending():
             lines.append(f"Spent today: {spending}.")
         if status.memory:

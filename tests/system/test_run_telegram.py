@@ -1,0 +1,93 @@
+"""`barnacle run` with a bot, from the code in its log to an answer, and what it says of itself."""
+
+import asyncio
+import contextlib
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.health.status import read_status
+from tests.fakes import llm_server, telegram_server
+from tests.fakes.chat_process import chat_environ
+from tests.fakes.obedient_model import obey
+from tests.fakes.telegram_server import Fault, TelegramServer
+from tests.fakes.telegram_world import ANNA
+
+LIMIT_S = 20.0
+# Two looks of whoever writes it
+STATUS_LIMIT_S = 6.0
+pytestmark = pytest.mark.timeout(60)
+
+
+def config(server: TelegramServer, model_url: str) -> str:
+    return (
+        f'[provider]\nbase_url = "{model_url}"\nmodel = "fake"\n[embeddings]\nprovider = "none"\n'
+        f'[channels.telegram]\nbase_url = "{server.base_url}"\ntoken = "{server.token}"\n'
+    )
+
+
+@contextlib.asynccontextmanager
+async def daemon(folder: Path, text: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agent.cli.main", "run"),
+        env=chat_environ(folder, text),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
+
+
+async def code_in_log(process: asyncio.subprocess.Process) -> str:
+    assert process.stderr is not None
+    async with asyncio.timeout(LIMIT_S):
+        while line := (await process.stderr.readline()).decode():
+            if found := re.search(r"/pair ([A-Z0-9-]+)", line):
+                return found[1]
+    raise AssertionError("there is no code in the log")
+
+
+async def until_shown(server: TelegramServer, wanted: str) -> None:
+    async with asyncio.timeout(LIMIT_S):
+        while not any(wanted in text for text in server.world.shown(ANNA)):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.01)
+
+
+async def test_a_person_pairs_with_the_code_in_the_log_and_is_answered(tmp_path: Path) -> None:
+    async with telegram_server.running() as server, llm_server.running(obey) as model:
+        server.longest_poll_s = 1.0
+        async with daemon(tmp_path, config(server, model.base_url)) as process:
+            await server.world.write(f"/pair {await code_in_log(process)}")
+            await until_shown(server, "wner")
+            await server.world.write("Hello there")
+            await until_shown(server, "I only obey a few phrases.")
+            process.send_signal(signal.SIGTERM)
+            async with asyncio.timeout(LIMIT_S):
+                await process.communicate()
+            assert process.returncode == 0
+
+
+async def test_a_bot_that_is_not_reached_is_in_the_status_until_it_is(tmp_path: Path) -> None:
+    async with telegram_server.running() as server, llm_server.running(obey) as model:
+        server.longest_poll_s = 1.0
+        server.faults.extend(Fault("getUpdates", html=502) for _ in range(2))
+        async with daemon(tmp_path, config(server, model.base_url)) as process:
+            await code_in_log(process)
+            async with asyncio.timeout(STATUS_LIMIT_S):
+                while not _trouble(tmp_path):  # noqa: ASYNC110 - another process
+                    await asyncio.sleep(0.05)
+            async with asyncio.timeout(LIMIT_S):
+                while _trouble(tmp_path):  # noqa: ASYNC110 - another process
+                    await asyncio.sleep(0.05)
+
+
+def _trouble(folder: Path) -> str:
+    status = read_status(folder / "state" / "status.json")
+    return "" if status is None else "".join(one.trouble for one in status.channels)
