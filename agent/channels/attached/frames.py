@@ -20,7 +20,7 @@ MAX_SHOWN_CHARS = 256 * 1024
 MAX_SHOWN_FRAME_BYTES = 2 * 1024 * 1024
 
 T = TypeVar("T")
-MessageId = Annotated[str, msgspec.Meta(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z-]+$")]
+MessageId = Annotated[str, msgspec.Meta(min_length=1, max_length=64, pattern=r"^[0-9A-Za-z-]+\Z")]
 Said = Annotated[str, msgspec.Meta(max_length=MAX_SAID_CHARS)]
 
 
