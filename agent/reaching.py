@@ -45,6 +45,7 @@ COMMANDS = (
     ("estop", "emergency stop: every output safe"),
     ("memory", "what is remembered of you"),
     ("model", "which model answers here"),
+    ("jobs", "what is done for you at times"),
     ("pair", "say a code, so that the agent knows you"),
 )
 
