@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 from agent import logs
 from agent.agenda import Agenda
 from agent.answering import Answering, offered, open_answering, secrets, seeing
+from agent.briefing import Briefing
 from agent.channels.base import Answer, Channel, Question
 from agent.cli.embedder import embedder_of, embedding_key
 from agent.clock import Clock, SystemClock
@@ -326,7 +327,7 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     runner = TurnRunner(provider, agent.registry, gate, most, keeping, agent.redactor)
     offer = offered(agent.settings, os.environ)
     memory, registry = agent.remembering.memory, agent.registry
-    told = (agent.activity, agent.agenda.told_to)
+    told = (agent.activity, agent.agenda.told_to, Briefing(agent.paths).sections)
     parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, *told)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 

@@ -1,4 +1,4 @@
-"""The words of `explain`, `audit`, `approvals`, `skills` and `mcp`: what was decided, and why."""
+"""The words of `explain`, `audit`, `approvals`, `prompt`, `skills` and `mcp`: what was decided."""
 
 from agent.cli.words import PROVENANCES, Commands, add, count, limit, provenance, text
 
@@ -10,6 +10,7 @@ def add_oversight(commands: Commands) -> None:
     _add_explain(commands)
     _add_audit(commands)
     _add_approvals(commands)
+    _add_prompt(commands)
     _add_skills(commands)
     _add_mcp(commands)
 
@@ -85,6 +86,29 @@ def _add_approvals(commands: Commands) -> None:
     chosen = revoke.add_mutually_exclusive_group(required=True)
     chosen.add_argument("id", nargs="?", type=text, help="what `list` shows before it")
     chosen.add_argument("--all", action="store_true", help="every one of them")
+
+
+def _add_prompt(commands: Commands) -> None:
+    prompt = add(
+        commands,
+        "prompt",
+        "See what a model is told before every conversation, with sizes",
+        examples="  barnacle prompt\n  barnacle prompt show AGENTS.md\n"
+        "  barnacle prompt approve AGENTS.md 3fa9c1d2e4b75a60c7d8e9f0\n"
+        "  barnacle prompt revoke AGENTS.md\n",
+        json=True,
+    )
+    actions = prompt.add_subparsers(dest="action", metavar="action")
+    named = {
+        "show": "Show every character of a file, with its hash",
+        "approve": "Have it in the prompt as your own words, exactly as it is now",
+        "revoke": "Leave it out of the prompt",
+    }
+    for action, about in named.items():
+        command = add(actions, action, about)
+        command.add_argument("name", type=text, help="IDENTITY.md, SOUL.md, USER.md or AGENTS.md")
+        if action == "approve":
+            command.add_argument("hash", type=text, help="what `show` ended with")
 
 
 def _add_skills(commands: Commands) -> None:

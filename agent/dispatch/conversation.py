@@ -72,6 +72,8 @@ class Parts:
     activity: Activity = field(default_factory=Activity)
     # A person's jobs in words
     jobs_of: Callable[[str], Awaitable[str]] = _no_jobs
+    # Sections of the prompt that the owner wrote; reads the disk
+    briefing: Callable[[], tuple[str, ...]] = tuple
 
 
 class Conversations:
@@ -199,7 +201,12 @@ class Conversations:
             lambda db: (session.history(db, key), choice.chosen(db, key))
         )
         setting = PromptSetting(
-            self._agent.name, self._workspace, inbound.channel, self._has_hardware()
+            self._agent.name,
+            self._workspace,
+            inbound.channel,
+            self._has_hardware(),
+            await asyncio.to_thread(self._parts.briefing),
+            seams.abilities,
         )
         messages = (
             ChatMessage.system(stable_prompt(setting)),

@@ -4,12 +4,16 @@ The stable part is the same bytes from turn to turn and a message of its own, so
 can cache it; time and memories come after it.
 """
 
+import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 
+from agent.channels.base import Abilities
 from agent.memory.base import RECALLED_HEADING, MemoryEntry
 from agent.messages import Provenance
+from agent.printable import printable_line
 
 # Limits of what memory may add: enough for a handful of facts, small beside any window
 MAX_MEMORIES = 4
@@ -23,25 +27,37 @@ _ECHOES = (RECALLED_HEADING, "<tool_result", "[IMAGE:")
 
 @dataclass(frozen=True, slots=True)
 class PromptSetting:
-    """What the prompt says of this device; none of it changes while the hardware stays."""
+    """What the prompt says of this device; none of it changes while the hardware stays.
+
+    Args:
+        briefing: sections of the owner's.
+    """
 
     name: str
     workspace: str
     channel: str
     has_hardware: bool
+    briefing: tuple[str, ...] = ()
+    abilities: Abilities = field(default=Abilities())
 
 
-def stable_prompt(setting: PromptSetting) -> str:
-    """What stays the same from turn to turn."""
-    sections = [
+def stable_sections(setting: PromptSetting) -> tuple[str, ...]:
+    """What stays the same from turn to turn; what differs from channel to channel comes last."""
+    sections = (
         _identity(setting.name),
         _TASK,
         _SAFETY,
         _HARDWARE if setting.has_hardware else "",
         f"## Workspace\nFiles are relative to {setting.workspace}.",
-        f"## Channel\nYou talk over {setting.channel}. Answer briefly, in the person's language.",
-    ]
-    return "\n\n".join(section for section in sections if section)
+        *setting.briefing,
+        f"## Runtime\n{_runtime()}",
+        _channel(setting.channel, setting.abilities),
+    )
+    return tuple(section for section in sections if section)
+
+
+def stable_prompt(setting: PromptSetting) -> str:
+    return "\n\n".join(stable_sections(setting))
 
 
 def changing_prompt(wall_s: float, memories: Sequence[MemoryEntry], digest: str = "") -> str:
@@ -79,6 +95,9 @@ def provenance_of(memories: Sequence[MemoryEntry]) -> Provenance:
     return min((entry.provenance for entry in shown), default=Provenance.OWNER)
 
 
+_FILES = (
+    "[IMAGE:path], [DOCUMENT:path] or [AUDIO:path] in an answer sends that file of the workspace."
+)
 _EARLIER = "## Earlier in this conversation"
 _TASK = (
     "## Task\nDo what the person asks, with tools where they help, and say what came of it. "
@@ -101,6 +120,18 @@ def _identity(name: str) -> str:
         f"You are {name}, an agent that lives on a small computer and owns a microcontroller "
         "board. You act through tools."
     )
+
+
+@cache
+def _runtime() -> str:
+    system = os.uname()
+    return f"{system.sysname} on {system.machine}, host {printable_line(system.nodename, 64)}."
+
+
+def _channel(name: str, abilities: Abilities) -> str:
+    said = f"## Channel\nYou talk over {name}. Answer briefly, in the person's language."
+    files = _FILES if abilities.takes_files else ""
+    return " ".join(filter(None, (said, abilities.hint, files)))
 
 
 def _local_time(wall_s: float) -> str:

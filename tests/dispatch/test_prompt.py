@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+from agent.channels.base import Abilities
 from agent.dispatch.prompt import (
     MAX_CONTEXT_CHARS,
     MAX_MEMORIES,
@@ -59,3 +62,17 @@ def test_only_what_is_relevant_new_and_short_is_recalled() -> None:
         entry("x" * 5000, score=0.9),
     ]
     assert [one.content for one in recalled(found, 0.4)] == ["The pump is on D5."]
+
+
+def test_a_channel_says_what_answers_may_hold_there_and_comes_last() -> None:
+    able = Abilities(hint="Short paragraphs.", takes_files=True)
+    said = stable_prompt(replace(SETTING, abilities=able, briefing=("## From your owner\nx",)))
+    channel = said.rpartition("\n\n")[2]
+    assert channel.startswith("## Channel\nYou talk over terminal.")
+    assert "Short paragraphs. [IMAGE:path]" in channel
+    assert "## From your owner\nx" in said
+    assert "[IMAGE:" not in stable_prompt(SETTING)
+
+
+def test_what_stays_is_the_same_bytes_every_time() -> None:
+    assert stable_prompt(SETTING) == stable_prompt(replace(SETTING))

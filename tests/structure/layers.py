@@ -11,6 +11,7 @@ LAYERS = (
         {
             "agenda",
             "answering",
+            "briefing",
             "app",
             "cli",
             "doorway",

@@ -1,0 +1,46 @@
+"""What the owner tells every turn, composed: approved skills and approved files of the workspace.
+
+Nothing is read again that has not changed on the disk.
+"""
+
+from pathlib import Path
+
+from agent.dispatch.project import ProjectFiles
+from agent.settings import Paths
+
+PROJECT_FILE = "project.json"
+
+
+class Briefing:
+    """Gives the sections; blocking, for a thread."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self.files = ProjectFiles(paths.workspace, paths.state_dir / PROJECT_FILE)
+        self._skills = ""
+        self._seen: tuple[object, ...] | None = None
+
+    def sections(self) -> tuple[str, ...]:
+        """Those that have something to say."""
+        return tuple(filter(None, (self._skills_section(), self.files.section())))
+
+    def _skills_section(self) -> str:
+        from agent.tools.skills import (  # noqa: PLC0415 - the first turn needs it, no start
+            APPROVALS_FILE,
+            FOLDER,
+            skills_section,
+        )
+
+        workspace, state_dir = self._paths.workspace, self._paths.state_dir
+        seen = tuple(map(_changed_at, (state_dir / APPROVALS_FILE, workspace / FOLDER)))
+        if seen != self._seen:
+            self._skills = skills_section(workspace, state_dir) if seen[0] else ""
+            self._seen = seen
+        return self._skills
+
+
+def _changed_at(path: Path) -> int | None:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return None
