@@ -47,14 +47,18 @@ def _add_agent(commands: Commands) -> None:
     add(
         commands,
         "run",
-        "Run the agent with every configured channel until it is stopped",
-        examples="  barnacle run --config /etc/barnacle/barnacle.toml\n",
+        "Run the agent with every configured channel until it is stopped; `barnacle chat` attaches",
+        examples="  barnacle run --config /etc/barnacle/barnacle.toml\n"
+        "  barnacle run & barnacle chat\n",
     )
     chat = add(
         commands,
         "chat",
-        "Talk to the agent in this terminal",
-        examples="  barnacle chat\n  printf 'turn the led on\\n' | barnacle chat --plain\n",
+        "Talk to the agent in this terminal: to the one that runs, else to one of its own",
+        examples="  barnacle chat\n  printf 'turn the led on\\n' | barnacle chat --plain\n"
+        "  sudo usermod -aG barnacle NAME   lets somebody of this machine in, not as its owner\n"
+        "Ctrl-C breaks off an answer, Ctrl-D leaves. An agent that runs goes on without you: what\n"
+        "is still to come waits for your next chat. Without one, the chat is the agent itself.\n",
     )
     chat.add_argument(
         "--plain", action="store_true", help="one answer per line of input, for pipes"
