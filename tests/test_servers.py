@@ -7,6 +7,7 @@ import msgspec
 
 from agent.app import assemble
 from agent.messages import Provenance
+from agent.providers.offline.toolbox import toolbox
 from agent.servers import Servers
 from agent.settings import Paths, Settings
 from agent.tools.base import ToolContext
@@ -28,7 +29,10 @@ async def test_an_agent_has_what_was_approved_as_soon_as_it_is(tmp_path: Path) -
         assert agent.registry.find(WATER.name) is None
         pins = pins_in(paths.mcp)
         pins.approve([WATER])
-        assert agent.registry.find(WATER.name) is not None
+        tool = agent.registry.find(WATER.name)
+        assert tool is not None
+        # Words alone never choose it
+        assert not toolbox([tool.spec()]).speakable
         # A search finds it by what the owner read
         search = Shelf(agent.registry).find("tool_search")
         assert search is not None

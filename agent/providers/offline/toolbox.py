@@ -170,7 +170,9 @@ def toolbox(specs: Sequence[ToolSpec]) -> Toolbox:
 
 
 def _is_apart(name: str) -> bool:
-    return name in _MEMORY | _FOR_MODELS or name.endswith(_WATCHES)
+    # What somebody else calls a tool says nothing about our words
+    is_foreign = name.startswith("mcp_")
+    return is_foreign or name in _MEMORY | _FOR_MODELS or name.endswith(_WATCHES)
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 from mcp import Client, MCPError
@@ -44,6 +45,10 @@ from agent.tools.mcp.transport import Fault, address, program
 _MAX_PAGES = 16
 # Of a name that is refused anyway
 _MAX_NAME_CHARS = 128
+# A server that was told to end has two seconds, as the protocol wants it
+_LAST_S = 3.0
+# Of at most 1000
+_KILLED_FIRST = "800"
 # What changes without a tool's meaning anything else, and no model sees
 _BESIDE = frozenset({"_meta", "icons"})
 
@@ -59,6 +64,9 @@ async def main() -> None:
     # Read all the time: the end of our input ends a call, too
     hearing = asyncio.create_task(_hear(reader, lines))
     await asyncio.wait({serving, hearing}, return_when=asyncio.FIRST_COMPLETED)
+    # Whatever holds us up from now on
+    loop.call_later(_LAST_S, end)
+    signal.alarm(int(2 * _LAST_S))
     serving.cancel()
     await asyncio.wait({serving})
 
@@ -146,9 +154,16 @@ def _say(answer: Answer) -> None:
     sys.stdout.buffer.flush()
 
 
-if __name__ == "__main__":
-    with contextlib.suppress(msgspec.DecodeError):
-        asyncio.run(main())
-    # What a server has started and left behind goes as well; we lead this group
+def end() -> None:
+    """With what a server has started and left behind; only where this group is ours."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    # When memory is short, this goes before the agent, and its server with it
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_KILLED_FIRST)
+    with contextlib.suppress(msgspec.DecodeError):
+        asyncio.run(main())
+    end()

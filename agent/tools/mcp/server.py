@@ -291,7 +291,9 @@ class _Bridge:
             async with asyncio.timeout(limit_s):
                 await self._process.wait()
         self._make_sure()
-        await self._process.wait()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                await self._process.wait()
 
     def _make_sure(self) -> None:
         if self.is_alive:

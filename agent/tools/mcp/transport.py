@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.client._transport import TransportStreams
 
-# Three times what the SDK takes when it is busy; a server that makes it take more ends it
-MAX_BRIDGE_BYTES = 256 * 1024 * 1024
+# The SDK takes 57 MB of this kind; a server that makes it take three times as much ends it
+MAX_BRIDGE_BYTES = 160 * 1024 * 1024
 # Of a program that was not asked again: progress and notes of a long call take a tenth of it
 MAX_HEARD_BYTES = 16 * 1024 * 1024
 # A program that was told to end has this long, as the protocol wants it
@@ -142,10 +142,8 @@ async def _write(
 async def _ended(process: asyncio.subprocess.Process) -> None:
     assert process.stdin is not None
     process.stdin.close()
+    # Not waited for any longer: what it has started may hold its output, and our group ends as one
     with anyio.move_on_after(END_TIMEOUT_S):
-        await process.wait()
-    if process.returncode is None:
-        process.kill()
         await process.wait()
 
 

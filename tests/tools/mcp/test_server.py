@@ -15,6 +15,7 @@ from agent.tools.mcp.server import McpServer, Patience, trouble_with
 from agent.tools.mcp.settings import McpSettings
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import garden, offer_of, served
+from tests.structure.sources import ROOT
 
 
 @contextlib.asynccontextmanager
@@ -149,6 +150,49 @@ async def test_secrets_are_on_no_command_line(tmp_path: Path) -> None:
         shown = [_shown(pid) for pid in children() - before]
         assert shown
         assert not any(secret in one for one in shown)
+
+
+# An agent that is killed in the middle of a call
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from agent.clock import SystemClock
+from agent.tools.mcp.server import McpServer
+from tests.fakes.mcp_household import garden, offer_of
+
+async def main():
+    server = McpServer("garden", garden("silent"), Path(sys.argv[1]), SystemClock())
+    silence = await offer_of(server, "silence")
+    calling = asyncio.create_task(server.call("silence", silence.digest, {}))
+    await asyncio.sleep(0.3)
+    print(server._bridge._process.pid, flush=True)
+    os.kill(os.getpid(), 9)
+
+asyncio.run(main())
+"""
+
+
+async def test_nothing_is_left_of_an_agent_that_was_killed(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path)),
+        stdout=asyncio.subprocess.PIPE,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    out, _ = await process.communicate()
+    async with asyncio.timeout(10.0):
+        while living_in(int(out)):  # noqa: ASYNC110 - they tell nobody of their end
+            await asyncio.sleep(0.05)
+
+
+def living_in(group: int) -> list[str]:
+    """The members of a group but for those that nobody has noticed the end of."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = status.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group and fields[0] != "Z":
+                found.append(status.parent.name)
+    return found
 
 
 def test_what_cannot_be_started_is_said_before_it_is_tried(
