@@ -54,6 +54,19 @@ class AwayFor(FakeChannel):
         await super().send(message)
 
 
+class HangsInSomeChats(FakeChannel):
+    """Never comes back from sending to chats whose name begins so."""
+
+    def __init__(self, beginning: str) -> None:
+        super().__init__()
+        self._beginning = beginning
+
+    async def send(self, message: Outbound) -> None:
+        if message.recipient.startswith(self._beginning):
+            await asyncio.Event().wait()
+        await super().send(message)
+
+
 class NeverTakes(FakeChannel):
     """Refuses one text for ever."""
 
