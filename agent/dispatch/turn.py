@@ -138,10 +138,14 @@ class TurnRunner:
     ) -> None:
         self.provider = provider
         self.registry = registry
-        self.gate = gate
+        self._gate = gate
         self._max_iterations = max_iterations
         self._open_results = results
         self._redactor = redactor or Redactor()
+
+    @property
+    def gate(self) -> Gate:
+        return self._gate
 
     async def run(
         self,
@@ -191,7 +195,7 @@ class TurnRunner:
         return TurnRunner(
             self.provider,
             Registry((), [tools]),
-            self.gate,
+            self._gate,
             max_iterations,
             self._open_results,
             self._redactor,
@@ -308,16 +312,16 @@ class TurnRunner:
         effect, trust = tool.effect_of(arguments), context.provenance
         holds_secret = self._redactor.knows(f"{call.arguments_json} {arguments}")
         around = replace(_circumstances(tool, arguments, context, turn), holds_secret=holds_secret)
-        decision = await self.gate.admit(call, effect, trust, seams.ask, around)
+        decision = await self._gate.admit(call, effect, trust, seams.ask, around)
         if decision.verdict is not Verdict.ALLOW:
             return ToolResult(
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
             )
-        confirm = partial(self.gate.confirm, decision, effect)
+        confirm = partial(self._gate.confirm, decision, effect)
         result = await _execute(tool, arguments, context, seams, confirm)
         # Before it is told, kept or recorded
         result = replace(result, text=self._redactor.redact(result.text))
-        await self.gate.came_of(call, effect, trust, around, result)
+        await self._gate.came_of(call, effect, trust, around, result)
         return await self._results.bounded(tool, result) if self._results else result
 
 

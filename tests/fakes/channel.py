@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agent.channels.base import Answer, Channel, Deliver, Question
+from agent.channels.base import Abilities, Answer, Channel, Deliver, Question
 from agent.messages import Address, Inbound, Outbound, Provenance
 
 
@@ -45,6 +45,12 @@ class FakeChannel(Channel):
             self.arrived.clear()
             await self.arrived.wait()
         return [message.text for message in self.sent[:count]]
+
+
+class LocalChannel(FakeChannel):
+    """Who writes here is who the test says, also to a whole agent with its door."""
+
+    abilities = Abilities(is_local=True)
 
 
 class RefusingChannel(FakeChannel):

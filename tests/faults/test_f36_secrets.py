@@ -32,7 +32,7 @@ from agent.tools.search_services import chosen
 from agent.tools.settings import SearchSettings, WebSettings
 from agent.tools.web_search import WebSearchTool
 from tests.canaries import hits
-from tests.fakes.channel import FakeChannel, message
+from tests.fakes.channel import LocalChannel, message
 from tests.fakes.pages import PreparedWeb, page
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.raw_server import serving
@@ -112,20 +112,20 @@ def agent_of(folder: Path, kind: str, log: io.StringIO, base_url: str = "") -> A
 
 
 @contextlib.asynccontextmanager
-async def talking(made: Agent, channel: FakeChannel) -> AsyncIterator[FakeChannel]:
+async def talking(made: Agent, channel: LocalChannel) -> AsyncIterator[LocalChannel]:
     async with at_work(made, [channel]) as (dispatcher, _, tasks):
         await dispatcher.deliver(message("hello"), tasks)
         await channel.wait_for(1)
         yield channel
 
 
-def said(channel: FakeChannel, log: io.StringIO) -> str:
+def said(channel: LocalChannel, log: io.StringIO) -> str:
     """All that left the agent."""
     sent = [one.text for one in channel.sent]
     return "\n".join([*sent, *channel.drafts, *map(str, channel.questions), log.getvalue()])
 
 
-def assert_clean(folder: Path, channel: FakeChannel, log: io.StringIO) -> None:
+def assert_clean(folder: Path, channel: LocalChannel, log: io.StringIO) -> None:
     logging.getLogger("agent").info("searched")
     text = said(channel, log)
     assert "searched" in text
@@ -161,7 +161,7 @@ async def test_a_service_that_quotes_the_key_back(
 ) -> None:
     async with serving(echo) as url:
         made = agent_of(tmp_path, f"{kind}{url}", log)
-        async with talking(made, FakeChannel()) as channel:
+        async with talking(made, LocalChannel()) as channel:
             assert "refused the key" in channel.sent[0].text
     assert_clean(tmp_path, channel, log)
 
@@ -181,7 +181,7 @@ async def test_a_service_known_by_its_name_that_quotes_the_key_back(
 ) -> None:
     async with serving(echo) as url:
         made = agent_of(tmp_path, kind, log, f"{url}{path}")
-        async with talking(made, FakeChannel()) as channel:
+        async with talking(made, LocalChannel()) as channel:
             assert "refused the key" in channel.sent[0].text
     assert_clean(tmp_path, channel, log)
 
@@ -224,7 +224,7 @@ async def test_a_tool_that_breaks_with_a_key_in_its_error(
     tmp_path: Path, made: Agent, log: io.StringIO, key: str
 ) -> None:
     scripted(made, calls(("breaks", "{}")), "It broke.", tools=(BreakingTool(key),))
-    async with talking(made, FakeChannel()) as channel:
+    async with talking(made, LocalChannel()) as channel:
         pass
     assert "Traceback" in log.getvalue()
     assert_clean(tmp_path, channel, log)
@@ -235,7 +235,7 @@ async def test_a_tool_that_tells_a_key_tells_nobody(
     tmp_path: Path, made: Agent, log: io.StringIO, key: str
 ) -> None:
     scripted(made, calls(("tells", "{}")), "Fine.", tools=(TellingTool(key),))
-    async with talking(made, FakeChannel()) as channel:
+    async with talking(made, LocalChannel()) as channel:
         pass
     provider = made.provider
     assert isinstance(provider, ScriptedProvider)
@@ -249,7 +249,7 @@ async def test_a_model_that_says_a_key_says_it_to_nobody(
     tmp_path: Path, made: Agent, log: io.StringIO, key: str
 ) -> None:
     scripted(made, f"Your key is {key}, and in base64 too.")
-    async with talking(made, FakeChannel()) as channel:
+    async with talking(made, LocalChannel()) as channel:
         assert channel.sent[0].text == "Your key is ***, and in base64 too."
     assert_clean(tmp_path, channel, log)
 
@@ -259,7 +259,7 @@ async def test_an_error_with_a_key_in_it_is_in_no_report(
     tmp_path: Path, made: Agent, log: io.StringIO, key: str
 ) -> None:
     scripted(made, "Hello.")
-    async with talking(made, FakeChannel()) as channel:
+    async with talking(made, LocalChannel()) as channel:
         logging.getLogger("agent").error("GET https://api.example.com/?key=%s: 401", key)
         assert made.last_error.text == "GET https://api.example.com/?key=***: 401"
     assert_clean(tmp_path, channel, log)
@@ -269,7 +269,7 @@ async def test_a_key_that_a_person_types_is_not_kept(
     tmp_path: Path, made: Agent, log: io.StringIO
 ) -> None:
     scripted(made, "I see ***.")
-    channel = FakeChannel()
+    channel = LocalChannel()
     async with at_work(made, [channel]) as (dispatcher, _, tasks):
         await dispatcher.deliver(message(f"is {KEY} still good?"), tasks)
         await channel.wait_for(1)
@@ -298,7 +298,7 @@ async def test_a_call_with_a_key_in_it_is_asked_refused_and_recorded_without(
     tmp_path: Path, made: Agent, log: io.StringIO, tool: str, arguments: dict[str, object]
 ) -> None:
     scripted(made, calls((tool, json.dumps(arguments))), "Done.")
-    channel = FakeChannel(Answer.YES)
+    channel = LocalChannel(Answer.YES)
     # Not the owner's word, so that whatever acts is a question
     async with at_work(made, [channel]) as (dispatcher, _, tasks):
         await dispatcher.deliver(replace(message("hello"), provenance=Provenance.WEB), tasks)

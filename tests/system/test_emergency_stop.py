@@ -17,7 +17,7 @@ from agent.tools.board import BoardTools
 from agent.tools.settings import ShellSettings
 from agent.tools.shell import ShellTool, Workshop
 from tests.fakes.board import FakeBoard
-from tests.fakes.channel import FakeChannel
+from tests.fakes.channel import LocalChannel
 from tests.fakes.dispatching import Running, running
 from tests.fakes.provider import ScriptedProvider, calls
 
@@ -76,7 +76,7 @@ class Garden:
         self, *wishes: ChatResponse | str
     ) -> AsyncIterator[tuple[Running, list[ChatRequest]]]:
         """The agent, begun anew, and what its model was asked."""
-        self.channel = FakeChannel(Answer.YES)
+        self.channel = LocalChannel(Answer.YES)
         model = ScriptedProvider(*wishes)
         async with running(self.folder, model, self.channel, tools=self.tools) as agent:
             agent.oversight.stop.listen(self.board.stop, self.board.allow)

@@ -12,7 +12,7 @@ from agent.channels.base import Answer
 from agent.peripherals import gpio
 from agent.peripherals.settings import PiPinSettings
 from agent.settings import Paths, Settings
-from tests.fakes.channel import FakeChannel, message
+from tests.fakes.channel import LocalChannel, message
 from tests.fakes.pi_pins import FakePi
 
 FAN = 17
@@ -43,7 +43,7 @@ async def test_it_moves_with_the_owners_yes_and_is_safe_in_the_end(
     tmp_path: Path, pi: FakePi, answer: Answer
 ) -> None:
     agent = assemble(Settings(pins=pi.pins), Paths(None, tmp_path), {}, io.StringIO())
-    channel = FakeChannel(answer)
+    channel = LocalChannel(answer)
     async with at_work(agent, [channel]) as (dispatcher, _, tasks):
         await dispatcher.deliver(message("turn the fan on"), tasks)
         await channel.wait_for(1)
