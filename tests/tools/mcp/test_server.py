@@ -46,20 +46,25 @@ def children() -> set[int]:
     }
 
 
-async def test_a_program_tells_what_it_has_and_does_it(tmp_path: Path) -> None:
-    async with running(garden(), tmp_path) as server:
-        offers = await server.offers()
-        assert [one.name for one in offers] == [
-            *("mcp_garden_forecast", "mcp_garden_given", "mcp_garden_fail")
-        ]
+async def test_a_program_tells_what_it_has_and_does_what_was_approved(tmp_path: Path) -> None:
+    before = children()
+    secret = "token-4711-0815"
+    async with running(garden(env={"GARDEN_TOKEN": Secret(secret)}), tmp_path) as server:
+        digests = {one.tool: one.digest for one in await server.offers()}
+        assert list(digests) == ["forecast", "given", "fail"]
         assert await forecast(server) == "Rome: sun for 1 days"
         assert await forecast(server, "Köln 💡") == "Köln 💡: sun for 1 days"
-        failed = await server.call("fail", (await offer_of(server, "fail")).digest, {})
-        assert failed.is_error
-        wrong = await server.call(
-            "forecast", (await offer_of(server, "forecast")).digest, {"place": []}
-        )
-        assert wrong.is_error
+        assert (await server.call("fail", digests["fail"], {})).is_error
+        assert (await server.call("forecast", digests["forecast"], {"place": []})).is_error
+        for tool, digest in (("forecast", "0" * 64), ("other", "")):
+            with pytest.raises(McpAway, match="not what the owner approved"):
+                await server.call(tool, digest, {})
+        # What it needs to know it is told where no list of processes shows it
+        given = await server.call("given", digests["given"], {})
+        assert f"GARDEN_TOKEN={secret}" in given.text
+        shown = [_shown(pid) for pid in children() - before]
+        assert shown
+        assert not any(secret in one for one in shown)
 
 
 async def test_a_server_of_the_web_is_the_same(tmp_path: Path) -> None:
@@ -92,10 +97,16 @@ async def test_one_that_dies_is_tried_again_later_and_later_until_it_works(tmp_p
 
 async def test_nobody_waits_for_a_silent_one_and_nothing_of_it_is_left(tmp_path: Path) -> None:
     before = children()
-    async with running(garden("silent"), tmp_path, patience=Patience(call_s=2.0)) as server:
-        silence = await offer_of(server, "silence")
-        with pytest.raises(McpAway, match="no answer within 2 s; what it has done is not known"):
-            await server.call("silence", silence.digest, {})
+    patience = Patience(call_s=1.0, start_s=20.0)
+    async with running(garden("silent"), tmp_path, patience=patience) as server:
+        silence, weather = await offer_of(server, "silence"), await offer_of(server, "forecast")
+        told = await asyncio.gather(
+            server.call("silence", silence.digest, {}),
+            server.call("forecast", weather.digest, {"place": "Rome"}),
+            return_exceptions=True,
+        )
+        assert "no answer within 1 s; what it has done is not known" in str(told[0])
+        assert "busy" in str(told[1]) or "away" in str(told[1])
     await _none_left(before)
 
 
@@ -113,43 +124,12 @@ async def test_a_call_that_is_stopped_ends_the_server(tmp_path: Path) -> None:
         assert await forecast(server) == "Rome: sun for 1 days"
 
 
-async def test_calls_wait_for_each_other_and_not_for_long(tmp_path: Path) -> None:
-    patience = Patience(call_s=1.0, start_s=20.0)
-    async with running(garden("silent"), tmp_path, patience=patience) as server:
-        silence, weather = await offer_of(server, "silence"), await offer_of(server, "forecast")
-        told = await asyncio.gather(
-            server.call("silence", silence.digest, {}),
-            server.call("forecast", weather.digest, {"place": "Rome"}),
-            return_exceptions=True,
-        )
-        assert "no answer" in str(told[0])
-        assert "busy" in str(told[1]) or "away" in str(told[1])
-
-
 async def test_one_that_nobody_asks_ends_and_comes_back(tmp_path: Path) -> None:
     before = children()
     async with running(garden(), tmp_path, patience=Patience(idle_s=0.1)) as server:
         assert await forecast(server) == "Rome: sun for 1 days"
         await _none_left(before)
         assert await forecast(server) == "Rome: sun for 1 days"
-
-
-async def test_what_was_not_approved_like_this_is_not_called(tmp_path: Path) -> None:
-    async with running(garden(), tmp_path) as server:
-        for tool, digest in (("forecast", "0" * 64), ("other", "")):
-            with pytest.raises(McpAway, match="not what the owner approved"):
-                await server.call(tool, digest, {})
-
-
-async def test_secrets_are_on_no_command_line(tmp_path: Path) -> None:
-    before = children()
-    secret = "token-4711-0815"
-    async with running(garden(env={"GARDEN_TOKEN": Secret(secret)}), tmp_path) as server:
-        given = await server.call("given", (await offer_of(server, "given")).digest, {})
-        assert f"GARDEN_TOKEN={secret}" in given.text
-        shown = [_shown(pid) for pid in children() - before]
-        assert shown
-        assert not any(secret in one for one in shown)
 
 
 # An agent that is killed in the middle of a call
