@@ -76,7 +76,9 @@ class Methods:
                 if not answered.get("allow_sending_without_reply"):
                     raise Refused(400, "Bad Request: message to be replied not found")
             else:
-                content["reply_to_message"] = {"message_id": answered["message_id"]}
+                replied = self.world.messages[chat, answered["message_id"]]
+                # One level: what was answered to is told without what it answered to
+                content["reply_to_message"] = _without(replied, "reply_to_message")
         return self.world.post(chat, content | _topic(asked))
 
     def _send_message_draft(self, asked: Json) -> bool:
@@ -144,9 +146,9 @@ class Methods:
                 raise Refused(413, "Request Entity Too Large")
             if kind == "photo" and not file.content.startswith((b"\x89PNG", b"\xff\xd8")):
                 raise Refused(400, "Bad Request: IMAGE_PROCESS_FAILED")
-            told = {"file_id": f"sent{len(self.world.sent)}", "file_size": len(file.content)}
-            shown = [told] if kind == "photo" else told | {"file_name": file.name}
-            self.world.files[str(told["file_id"])] = file.content
+            told = self.world.keep(file.content, f"sent{len(self.world.sent)}")
+            sides = {"width": 8, "height": 8, "duration": 1}
+            shown = [told | sides] if kind == "photo" else told | sides | {"file_name": file.name}
             return self.world.post(chat, {kind: shown} | _topic(asked))
 
         return send
@@ -187,6 +189,10 @@ class Upload:
     def __init__(self, name: str, content: bytes) -> None:
         self.name = name
         self.content = content
+
+
+def _without(message: Json, name: str) -> Json:
+    return {key: value for key, value in message.items() if key != name}
 
 
 def _topic(asked: Json) -> Json:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from tests.fakes.raw_server import serving
 from tests.fakes.telegram_methods import Methods, Refused, Upload
@@ -84,10 +84,9 @@ class TelegramServer:
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         first, *lines = head.rstrip().split("\r\n")
-        _, path, _ = first.split(" ", 2)
+        path = unquote(first.split(" ")[1])
         headers = {name.lower(): value for name, _, value in (ln.partition(": ") for ln in lines)}
-        length = min(int(headers.get("content-length", 0)), MAX_REQUEST_BYTES)
-        body = await reader.readexactly(length)
+        body = await _body(headers, reader)
         if path.startswith(f"/file/bot{self.token}/"):
             return await self._file(path.rpartition("/")[2], writer)
         if not path.startswith(f"/bot{self.token}/"):
@@ -174,6 +173,18 @@ async def running(*, has_drafts: bool = True, port: int = 0) -> AsyncIterator[Te
     async with serving(server.serve, port) as url:
         server.base_url = url
         yield server
+
+
+async def _body(headers: dict[str, str], reader: asyncio.StreamReader) -> bytes:
+    if headers.get("transfer-encoding", "").lower() != "chunked":
+        length = min(int(headers.get("content-length", 0)), MAX_REQUEST_BYTES)
+        return await reader.readexactly(length)
+    body = b""
+    while size := int(await reader.readline(), 16):
+        body += await reader.readexactly(size)
+        await reader.readexactly(2)
+    await reader.readexactly(2)
+    return body
 
 
 async def _spoiled(writer: asyncio.StreamWriter, fault: Fault) -> bool:

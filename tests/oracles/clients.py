@@ -86,6 +86,11 @@ async def asked(oracle: str, url: str, asking: Mapping[str, object]) -> Understo
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
         for tool in TOOLS
     ]
+    return _understood(await told_by(oracle, talk))
+
+
+async def told_by(oracle: str, talk: Mapping[str, object]) -> dict[str, Any]:
+    """What a program of `sdk/` makes of a talk."""
     # -S: what is installed for the agent is not theirs
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-S", "-W", "ignore", str(_PROGRAM), oracle),
@@ -102,7 +107,8 @@ async def asked(oracle: str, url: str, asking: Mapping[str, object]) -> Understo
             process.kill()
             await process.wait()
     assert process.returncode == 0, err.decode()[-2000:]
-    return _understood(json.loads(out))
+    told: dict[str, Any] = json.loads(out)
+    return told
 
 
 def _understood(told: dict[str, Any]) -> Understood:
