@@ -221,7 +221,9 @@ class Conversations:
         # What runs by itself orders nothing that runs by itself
         is_by_itself = (inbound.strand or "").startswith(JOB_STRAND)
         place = None if is_by_itself else inbound.address
-        context = ToolContext(inbound.conversation, inbound.who, trust, place=place)
+        context = ToolContext(
+            inbound.conversation, inbound.who, trust, place=place, is_group=inbound.is_group
+        )
         return await self._parts.runner.run(messages, context, said.provenance, seams, model)
 
     def _has_hardware(self) -> bool:

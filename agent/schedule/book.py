@@ -53,6 +53,7 @@ class JobBook:
             target=place.target,
             thread=place.thread,
             sender=place.person,
+            is_group=context.is_group,
             person=context.person,
             trust=int(context.provenance),
             cron=wanted.cron,

@@ -42,6 +42,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         person: whose memories and orders it goes by.
         thread: the topic where it was made, as its platform calls it.
         sender: what the platform calls whoever made it; empty where that is `person`.
+        is_group: others read what comes of it.
         trust: the least trusted that whoever made it had read; a turn of it is never above that.
         seen_s: every time up to this one was looked at.
         stretches: first and last time of each run of times at which it ran, newest last.
@@ -55,6 +56,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     person: str
     thread: str | None = None
     sender: str = ""
+    is_group: bool = False
     trust: int = int(Provenance.WEB)
     cron: str = ""
     at_s: float = 0.0

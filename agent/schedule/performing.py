@@ -94,6 +94,7 @@ def _inbound(job: Job, text: str, now_s: float) -> Inbound:
         received_at_s=now_s,
         provenance=Provenance(job.trust),
         thread=job.thread,
+        is_group=job.is_group,
         strand=f"{JOB_STRAND}{job.name}",
     )
 

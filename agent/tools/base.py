@@ -42,6 +42,7 @@ class ToolContext:
         nested: the way to another agent within this turn; None where there is none.
         inquire: the way to the person's own words; None where there is none.
         place: where the conversation is; None in a job's own.
+        is_group: others are there too.
     """
 
     conversation: str
@@ -51,6 +52,7 @@ class ToolContext:
     nested: "Nested | None" = field(default=None, compare=False, repr=False)
     inquire: "Inquire | None" = field(default=None, compare=False, repr=False)
     place: Address | None = None
+    is_group: bool = False
 
 
 A = TypeVar("A", bound=Arguments)

@@ -68,10 +68,10 @@ async def test_what_makes_no_sense_is_refused_and_not_kept(
 async def test_a_job_trusts_no_more_than_the_turn_that_made_it(
     book: JobBook, store: JobStore
 ) -> None:
-    web = ToolContext("c", "owner", Provenance.WEB, place=PLACE)
+    web = ToolContext("c", "owner", Provenance.WEB, place=PLACE, is_group=True)
     await book.add(CronAddArguments("tea", every_minutes=60, prompt="Water"), web)
     job = store.find("tea")
-    assert (job.trust, job.person) == (0, "owner")
+    assert (job.trust, job.person, job.is_group) == (0, "owner", True)
     assert Address(job.channel, job.target, job.sender, job.thread) == PLACE
 
 

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -7,7 +8,7 @@ from agent.channels.base import Channel
 from agent.clock import SystemClock
 from agent.dispatch.delivery import MAX_TRIES, Delivery
 from agent.dispatch.quiet import NOTHING_TO_SAY
-from agent.messages import Address, Effect, Provenance
+from agent.messages import Address, Effect, Inbound, Provenance
 from agent.providers.base import Provider
 from agent.schedule.performing import Performer
 from agent.schedule.schedule import JobFailed
@@ -93,3 +94,18 @@ async def test_a_person_makes_jobs_for_where_they_write(tmp_path: Path) -> None:
         await channel.wait_for(1)
     ((_, context),) = lamp.uses
     assert context.place == Address("fake", "chat", "owner", None, "1")
+
+
+async def test_a_job_of_a_group_stays_one_where_others_read(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    taken: list[Inbound] = []
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+
+        async def take(inbound: Inbound) -> None:
+            taken.append(inbound)
+            await at_work.dispatcher.take(inbound, at_work.tasks)
+
+        perform = replace(performer(at_work, channel), deliver=take)
+        wanted = job(every_s=60.0, message="", prompt="Look", is_group=True, sender="4711")
+        assert await perform(wanted) == "answered"
+    assert [(one.is_group, one.sender, one.who) for one in taken] == [(True, "4711", "owner")]
