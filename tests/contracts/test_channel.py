@@ -6,7 +6,9 @@ import pytest
 
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
-from tests.fakes import telegram_server
+from tests.fakes import signal_daemon, telegram_server
+from tests.fakes.signal_daemon import SignalDaemon
+from tests.fakes.signal_platform import SignalPlatform
 from tests.fakes.telegram_platform import TelegramPlatform
 
 Check = Callable[[Platform], Awaitable[None]]
@@ -20,7 +22,15 @@ async def telegram(folder: Path) -> AsyncIterator[Platform]:
         await http.aclose()
 
 
-PLATFORMS = {"telegram": telegram}
+@contextlib.asynccontextmanager
+async def signal(folder: Path) -> AsyncIterator[Platform]:
+    http = HttpClient()
+    async with signal_daemon.running(SignalDaemon()) as daemon:
+        yield SignalPlatform(daemon, http, folder)
+        await http.aclose()
+
+
+PLATFORMS = {"telegram": telegram, "signal": signal}
 
 
 @pytest.fixture(params=PLATFORMS)

@@ -50,6 +50,8 @@ class SignalDaemon:
         keep_alive_s: between two signs of life; the real one takes 15 s.
         holds_headers: releases up to 0.13 send the headers of a stream with its first byte.
         numbers_events: the newest release keeps events for whoever was cut off.
+        waits_for_listeners: started with --receive-mode=on-connection: what arrives while nobody
+            listens stays with Signal's servers.
         piece_bytes: in what pieces streams and files are sent.
     """
 
@@ -57,6 +59,7 @@ class SignalDaemon:
     keep_alive_s: float = 15.0
     holds_headers: bool = False
     numbers_events: bool = False
+    waits_for_listeners: bool = True
     piece_bytes: int = 65536
     version: str = "0.13.19"
     accounts: list[dict[str, Any]] = field(default_factory=lambda: [{"number": NUMBER}])
@@ -71,6 +74,7 @@ class SignalDaemon:
     # A stream that is never heard of again, as of a daemon that was stopped
     is_deaf: bool = False
     _events: list[str] = field(default_factory=list)
+    _waiting: list[int] = field(default_factory=list)
     _streams: set[asyncio.Queue[str | None]] = field(default_factory=set)
     _clock_ms: int = 1_800_000_000_000
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -78,6 +82,8 @@ class SignalDaemon:
     def tell(self, arrival: dict[str, Any]) -> None:
         """Let something arrive for the account."""
         self._events.append(json.dumps(arrival, ensure_ascii=False, separators=(",", ":")))
+        if not self._streams and self.waits_for_listeners and not self.numbers_events:
+            self._waiting.append(len(self._events))
         for stream in self._streams:
             stream.put_nowait(self._event(len(self._events)))
 
@@ -116,7 +122,7 @@ class SignalDaemon:
         while (request := await read_request(reader)) is not None:
             path = urlsplit(request.target).path
             if path == "/api/v1/events" and request.method == "GET":
-                await self._stream(request, writer)
+                await self._stream(request, reader, writer)
                 return
             await self._answer(path, request, writer)
 
@@ -248,7 +254,9 @@ class SignalDaemon:
     def _courtesy(self, parameters: dict[str, Any]) -> Any:
         return {"timestamp": self._clock_ms, "results": [_success(parameters)]}
 
-    async def _stream(self, request: Request, writer: asyncio.StreamWriter) -> None:
+    async def _stream(
+        self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         account = parse_qs(urlsplit(request.target).query).get("account", [""])[0]
         after = request.headers.get("last-event-id", "")
         self.streams_asked.append((account, after))
@@ -257,14 +265,19 @@ class SignalDaemon:
             await write(writer, 400)
             return
         stream: asyncio.Queue[str | None] = asyncio.Queue()
-        for number in self._missed(after):
+        for number in (*self._waiting, *self._missed(after)):
             stream.put_nowait(self._event(number))
+        self._waiting.clear()
         self._streams.add(stream)
         self._changed.set()
+        # The real one notices only with its next sign of life
+        leaving = asyncio.create_task(reader.read())
+        leaving.add_done_callback(lambda _: self._streams.discard(stream))
+        leaving.add_done_callback(lambda _: stream.put_nowait(None))
         try:
             await self._keep_telling(stream, writer)
         finally:
-            self._streams.discard(stream)
+            leaving.cancel()
 
     async def _keep_telling(
         self, stream: "asyncio.Queue[str | None]", writer: asyncio.StreamWriter

@@ -92,6 +92,7 @@ async def _linked(process: asyncio.subprocess.Process, show: Show) -> str:
         raise ChannelUnavailable("nobody scanned the code in time: try again") from err
     finally:
         complaining.cancel()
+        await asyncio.gather(complaining, return_exceptions=True)
     if status or not line:
         raise ChannelRefused(f"signal-cli linked no account: {reason or 'without a reason'}")
     return said.rpartition(": ")[2] or "the account"
@@ -107,16 +108,20 @@ async def _last_line(stream: asyncio.StreamReader) -> str:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
+    transport = process._transport  # type: ignore[attr-defined]  # noqa: SLF001 - has no public name
+    for descriptor in (1, 2):
+        # A pipe that nobody reads any more would never be closed, nor its program seen to end
+        transport.get_pipe_transport(descriptor).close()
     try:
         async with asyncio.timeout(END_TIMEOUT_S):
+            if process.returncode is None:
+                process.terminate()
             await process.wait()
-            # What was written and not read keeps the pipe open
-            while process.stdout is not None and await process.stdout.read(MAX_LINE_BYTES):
-                pass
-    except TimeoutError:
+    except (TimeoutError, ProcessLookupError):
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
+    finally:
+        transport.close()
+        # Its pipes are let go of in the loop's next pass
+        await asyncio.sleep(0)

@@ -4,8 +4,11 @@ Every byte is a sign of life. A stream without one is given up, and whoever look
 listens again; the daemon keeps what arrives meanwhile, or the inbox knows it already.
 """
 
+import asyncio
+import contextlib
 import logging
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 
 from agent.channels.answers import OpenQuestions
@@ -24,7 +27,7 @@ from agent.channels.signal.understanding import (
     understood,
 )
 from agent.clock import Clock
-from agent.errors import ChannelUnavailable, NetworkError
+from agent.errors import BarnacleError, ChannelUnavailable, NetworkError
 from agent.messages import Inbound
 from agent.printable import printable_line
 from agent.sse import Event, SseParser
@@ -34,6 +37,12 @@ _log = logging.getLogger(__name__)
 # A text of 64 KB with a hundred files beside it; previews and contacts are small
 MAX_EVENT_BYTES = 1024 * 1024
 MAX_REASON_CHARS = 200
+# What is on its way over a socket of this machine
+REST_TIMEOUT_S = 0.5
+# Events that wait for room on the disk
+MAX_UNTAKEN = 200
+# What is not understood the third time never will be
+MAX_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +71,9 @@ class Listening:
         self._me = Self(daemon.account)
         # What the daemon numbered last, of those that were taken
         self._after = ""
+        # What has come and was not kept yet: the daemon tells everything once
+        self._untaken: deque[Event] = deque()
+        self._tries = 0
 
     async def run(self, deliver: Deliver) -> None:
         """Until cancelled.
@@ -72,12 +84,49 @@ class Listening:
         await self._daemon.check()
         self._pulse.beat()
         await self._introduce()
-        async for event in self._events():
-            arrival = read_arrival(event.data)
+        await self._take_all(deliver)
+        async with contextlib.aclosing(self._events()) as pieces:
+            async for events in pieces:
+                self._untaken.extend(events)
+                is_taken = False
+                try:
+                    await self._take_all(deliver)
+                    is_taken = True
+                finally:
+                    if not is_taken:
+                        await self._keep_rest(pieces)
+
+    async def _keep_rest(self, pieces: AsyncGenerator[list[Event], None]) -> None:
+        """Read what the daemon has sent by now, before the stream is let go."""
+        with contextlib.suppress(ChannelUnavailable, TimeoutError):
+            async with asyncio.timeout(REST_TIMEOUT_S):
+                async for events in pieces:
+                    self._untaken.extend(events)
+                    if len(self._untaken) > MAX_UNTAKEN:
+                        return
+
+    async def _take_all(self, deliver: Deliver) -> None:
+        while self._untaken:
+            event = self._untaken[0]
+            arrival = read_arrival(event.data) if self._may_try() else None
             if arrival is not None:
-                await self._take(arrival, deliver)
+                try:
+                    await self._take(arrival, deliver)
+                except BarnacleError:
+                    # No room, for one: that is not the message's fault
+                    self._tries = 0
+                    raise
+            self._untaken.popleft()
+            self._tries = 0
             self._after = event.event_id
             self._pulse.beat()
+
+    def _may_try(self) -> bool:
+        """Whether a message that has broken us before is tried once more."""
+        self._tries += 1
+        if self._tries > MAX_TRIES:
+            _log.error("a message on Signal was given up after %d tries", MAX_TRIES)
+        return self._tries <= MAX_TRIES
 
     async def _introduce(self) -> None:
         self._daemon.account = ""
@@ -86,14 +135,13 @@ class Listening:
         self._daemon.account = account.name
         _log.info("listening to Signal as %s", account.name or "the daemon's only account")
 
-    async def _events(self) -> AsyncIterator[Event]:
+    async def _events(self) -> AsyncGenerator[list[Event], None]:
         parser = SseParser(MAX_EVENT_BYTES)
         try:
             async with self._daemon.events(self._after) as answer:
                 while piece := await answer.read(SILENCE_LIMIT_S):
                     self._pulse.beat()
-                    for event in parser.feed(piece):
-                        yield event
+                    yield parser.feed(piece)
         except NetworkError as err:
             raise ChannelUnavailable(f"signal-cli: {err}") from err
         raise ChannelUnavailable("signal-cli has ended the stream of messages: did it stop?")

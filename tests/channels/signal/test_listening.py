@@ -4,8 +4,9 @@ import logging
 import pytest
 
 from agent.channels.signal import daemon as daemon_module
-from agent.errors import ChannelRefused, ChannelUnavailable
-from agent.messages import Provenance
+from agent.channels.signal import listening
+from agent.errors import ChannelRefused, ChannelUnavailable, StorageFull
+from agent.messages import Inbound, Provenance
 from tests.channels.signal.conftest import Make
 from tests.fakes.clock import SteppedClock
 from tests.fakes.signal_daemon import ACCOUNT_ID, NUMBER, SignalDaemon
@@ -290,21 +291,49 @@ async def test_a_stream_that_ends_is_listened_to_again_and_misses_nothing(signal
     assert it.heard.texts == ["one", "two", "while nobody listened"]
 
 
-async def test_an_event_counts_as_taken_only_when_it_was_delivered(signal: Make) -> None:
-    async with signal(SignalDaemon(numbers_events=True)) as it:
-        assert it.listening is not None
-        it.listening.cancel()
-        await asyncio.wait([it.listening])
+async def test_what_could_not_be_kept_is_kept_when_there_is_room(signal: Make) -> None:
+    async with signal(is_listening=False) as it:
 
         async def refuse(_: object) -> None:
-            raise ChannelUnavailable("the inbox is full")
+            raise StorageFull("no room")
 
-        listening = asyncio.create_task(it.channel.listen(refuse))
-        await it.daemon.until_listened(2)
-        it.daemon.tell(message("one", timestamp=1))
-        with pytest.raises(ChannelUnavailable, match="inbox is full"):
-            await listening
-        assert it.channel._listening._after == ""
+        for number in range(5):
+            it.daemon.tell(message(f"number {number}", timestamp=number + 1))
+        for _ in range(5):
+            with pytest.raises(StorageFull):
+                await it.channel.listen(refuse)
+        it.listen()
+        await it.heard.until(5)
+    assert it.heard.texts == [f"number {number}" for number in range(5)]
+
+
+async def test_a_message_that_breaks_us_is_given_up_and_the_next_one_heard(
+    signal: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with signal(is_listening=False) as it:
+
+        async def breaks(inbound: Inbound) -> None:
+            if inbound.text == "poison":
+                raise RuntimeError("a mistake of ours")
+            await it.heard.deliver(inbound)
+
+        it.daemon.tell(message("poison", timestamp=1))
+        it.daemon.tell(message("after it", timestamp=2))
+        for _ in range(listening.MAX_TRIES):
+            with pytest.raises(RuntimeError):
+                await it.channel.listen(breaks)
+        it.listening = asyncio.create_task(it.channel.listen(breaks))
+        await it.heard.until(1)
+    assert it.heard.texts == ["after it"]
+    assert "given up after 3 tries" in caplog.text
+
+
+async def test_what_arrives_while_nobody_listens_waits_at_signals_servers(signal: Make) -> None:
+    async with signal(is_listening=False) as it:
+        it.daemon.tell(message("early"))
+        it.listen()
+        await it.heard.until(1)
+    assert it.heard.texts == ["early"]
 
 
 async def test_silence_beyond_three_signs_of_life_ends_the_stream(
