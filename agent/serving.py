@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
@@ -17,14 +18,17 @@ from agent.channels.base import Channel
 from agent.channels.settings import ChannelsSettings
 from agent.channels.terminal import Terminal
 from agent.cli.foreground import lines_of, until_left, write_out
+from agent.clock import SystemClock
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.supervisor import Supervisor
 from agent.health.report import Reporter
+from agent.health.starts import SAFE_MODE_TEXT, Starts
 from agent.link.base import BoardState
 from agent.memory.backends import Place
 from agent.memory.switching import left_behind
 from agent.settings import Paths, Settings
 from agent.storage import lock
+from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
     from agent.channels.attached.terminals import AttachedTerminals
@@ -72,7 +76,11 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
 async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
     with lock.hold(paths.state_dir):
+        starts = Starts(paths.state_dir / "starts.json", SystemClock())
+        is_looping = starts.begin()
         agent = assemble(settings, paths, os.environ, sys.stderr)
+        if is_looping:
+            agent = replace(agent, registry=Registry(()))
         terminals = _terminals(agent)
         channels = (terminals, *_platforms(agent))
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
@@ -85,10 +93,14 @@ async def run(settings: Settings, paths: Paths) -> int:
                     channel, agent.clock, agent.activity, partial(_tell_owner, agent)
                 )
                 tasks.create_task(supervisor.run(deliver))
+            if is_looping:
+                _log.error("safe mode: %s", SAFE_MODE_TEXT)
+                await _tell_owner(agent, "", SAFE_MODE_TEXT)
             await until_left(asyncio.Event().wait(), lambda: False)
             _log.info("stopping")
             for channel in channels:
                 await channel.aclose()
+        starts.end()
     return 0
 
 

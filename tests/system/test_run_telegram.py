@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from agent.clock import SystemClock
+from agent.health.starts import MANY_STARTS, Starts
 from agent.health.status import read_status
 from tests.fakes import llm_server, telegram_server
 from tests.fakes.chat_process import chat_environ
@@ -72,6 +74,24 @@ async def test_a_person_pairs_with_the_code_in_the_log_and_is_answered(tmp_path:
             async with asyncio.timeout(LIMIT_S):
                 await process.communicate()
             assert process.returncode == 0
+
+
+async def test_in_a_crash_loop_it_talks_without_tools_and_tells_the_owner(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir()
+    starts = Starts(tmp_path / "state" / "starts.json", SystemClock())
+    async with telegram_server.running() as server, llm_server.running(obey) as model:
+        server.longest_poll_s = 1.0
+        async with daemon(tmp_path, config(server, model.base_url)) as process:
+            await server.world.write(f"/pair {await code_in_log(process)}")
+            await until_shown(server, "wner")
+            # A kill is no orderly end
+            process.kill()
+            await process.wait()
+        assert [starts.begin() for _ in range(MANY_STARTS - 2)] == [False] * (MANY_STARTS - 2)
+        async with daemon(tmp_path, config(server, model.base_url)):
+            await until_shown(server, "I use no tools now")
+            await server.world.write("Remember that my cat is called Mia")
+            await until_shown(server, "No tool memory_store")
 
 
 async def test_a_bot_that_is_not_reached_is_in_the_status_until_it_is(tmp_path: Path) -> None:
