@@ -17,7 +17,10 @@ ASKS = {
         "requestedSchema": {"type": "object", "properties": {"word": {"type": "string"}}},
     },
 }
-TOOL = {"name": "ask", "description": "Ask.", "inputSchema": {"type": "object", "properties": {}}}
+TOOLS = [
+    {"name": name, "description": "Ask.", "inputSchema": {"type": "object", "properties": {}}}
+    for name in ("ask", "refuse")
+]
 
 
 def say(**fields: object) -> None:
@@ -54,7 +57,9 @@ while True:
             said = {"protocolVersion": "2025-06-18", "capabilities": capable, "serverInfo": about}
             say(id=message["id"], result=said)
         case "tools/list":
-            say(id=message["id"], result={"tools": [TOOL]})
+            say(id=message["id"], result={"tools": TOOLS})
+        case "tools/call" if "refuse" in str(message.get("params")):
+            say(id=message["id"], error={"code": -32000, "message": "no\x1b[1m water"})
         case "tools/call":
             content = [{"type": "text", "text": asked()}]
             say(id=message["id"], result={"content": content})

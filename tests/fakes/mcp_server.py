@@ -107,7 +107,7 @@ if KIND == "injecting":
 
 if __name__ == "__main__":
     if Path("broken").exists():
-        sys.exit("no such garden")
+        sys.exit(f"no such garden {os.environ.get('GARDEN_TOKEN', '')}".rstrip())
     if len(sys.argv) > 2:
         server.run("streamable-http", port=int(sys.argv[2]), json_response=KIND == "huge")
     else:

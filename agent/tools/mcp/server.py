@@ -21,6 +21,7 @@ from agent.clock import Clock
 from agent.errors import McpAway
 from agent.printable import printable_line
 from agent.security.environment import PATH, child_environment
+from agent.security.redact import Redactor
 from agent.tools.mcp.lines import (
     MAX_LINE_BYTES,
     MAX_TROUBLE_CHARS,
@@ -77,6 +78,8 @@ class McpServer:
         self._clock = clock
         self._compare = compare
         self._patience = patience or Patience()
+        # What a server complains about may hold what it was given
+        self._redact = Redactor(settings.secrets()).redact
         self._turn = asyncio.Lock()
         self._bridge: _Bridge | None = None
         # Told to end, or made to: gone in a moment, and waited for at our own end
@@ -111,7 +114,8 @@ class McpServer:
                 raise McpAway(changed(self.name, tool))
             answer = await self._asked(bridge, line, self._patience.call_s)
             if answer.trouble:
-                raise McpAway(f"the MCP server {self.name} gave no result: {answer.trouble}")
+                said = self._redact(answer.trouble)
+                raise McpAway(f"the MCP server {self.name} gave no result: {said}")
             self._failures = 0
             return answer
 
@@ -203,7 +207,7 @@ class McpServer:
         away_s = min(patience.away_s * 2**self._failures, patience.longest_away_s)
         self._failures = min(self._failures + 1, 16)
         self._away_until_s = self._clock.monotonic_s() + away_s
-        self._trouble = printable_line(why, MAX_TROUBLE_CHARS)
+        self._trouble = printable_line(self._redact(why), MAX_TROUBLE_CHARS)
         return McpAway(f"the MCP server {self.name} is away: {self._trouble}")
 
     def _setup(self) -> Setup:

@@ -14,7 +14,7 @@ from agent.tools.mcp import server as server_module
 from agent.tools.mcp.server import McpServer, Patience, trouble_with
 from agent.tools.mcp.settings import McpSettings
 from tests.fakes.clock import SteppedClock
-from tests.fakes.mcp_household import garden, offer_of, served
+from tests.fakes.mcp_household import asking, garden, offer_of, served
 from tests.structure.sources import ROOT
 
 
@@ -73,11 +73,21 @@ async def test_a_server_of_the_web_is_the_same(tmp_path: Path) -> None:
             assert await forecast(server) == "Rome: sun for 1 days"
 
 
+async def test_a_call_that_a_server_refuses_is_a_sentence_and_it_goes_on(tmp_path: Path) -> None:
+    async with running(asking(), tmp_path) as server:
+        refuse, ask = await offer_of(server, "refuse"), await offer_of(server, "ask")
+        with pytest.raises(McpAway, match=r"garden gave no result: MCPError: no\[1m water"):
+            await server.call("refuse", refuse.digest, {})
+        assert "refused" in (await server.call("ask", ask.digest, {})).text
+
+
 async def test_one_that_dies_is_tried_again_later_and_later_until_it_works(tmp_path: Path) -> None:
     clock = SteppedClock()
     (tmp_path / "broken").touch()
-    async with running(garden("dying"), tmp_path, clock) as server:
-        with pytest.raises(McpAway, match="it ended, saying 'no such garden'"):
+    settings = garden("dying", env={"GARDEN_TOKEN": Secret("token-4711-0815")})
+    async with running(settings, tmp_path, clock) as server:
+        # What it was given is in no complaint
+        with pytest.raises(McpAway, match=r"it ended, saying 'no such garden \*\*\*'"):
             await server.offers()
         with pytest.raises(McpAway, match="tried again in 1 s"):
             await server.offers()
