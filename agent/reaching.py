@@ -139,7 +139,10 @@ def _telegram_token(wanted: TelegramSettings, environ: Mapping[str, str]) -> Sec
 
 def _speech_key(wanted: SpeechSettings, environ: Mapping[str, str]) -> Secret:
     key = _secret("speech_key", wanted.api_key, wanted.api_key_file, environ)
-    return key or _plain(environ.get("OPENAI_API_KEY", ""), "OPENAI_API_KEY")
+    if key or wanted.base_url != SpeechSettings().base_url:
+        # A key is for the service that gave it, and for no other
+        return key
+    return _plain(environ.get("OPENAI_API_KEY", ""), "OPENAI_API_KEY")
 
 
 def _secret(name: str, given: Secret, file: str, environ: Mapping[str, str]) -> Secret:

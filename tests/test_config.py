@@ -286,3 +286,35 @@ class TestNamedTables:
     def test_a_refusal_names_the_table(self, text: str, sentence: str) -> None:
         with pytest.raises(ConfigRefused, match=re.escape(sentence)):
             decode(text, Garden, Path("x.toml"))
+
+
+class Pond(Section, frozen=True):
+    depth_cm: int = 30
+
+
+class Park(Section, frozen=True):
+    pond: Pond | None = None
+
+
+class TestTablesThatMayBeLeftOut:
+    def test_without_the_table_there_is_nothing(self) -> None:
+        assert decode("", Park, Path("x.toml")).pond is None
+
+    def test_an_empty_table_is_there_with_its_defaults(self) -> None:
+        assert decode("[pond]", Park, Path("x.toml")).pond == Pond()
+
+    def test_their_keys_are_not_among_those_that_are_always_there(self) -> None:
+        assert list(keys(Park)) == []
+
+    @pytest.mark.parametrize(
+        ("text", "sentence"),
+        [
+            ("pond = 3", "x.toml: `pond`: must be a table; write [pond] on a line of its own"),
+            ("[pond]\ndept_cm = 1", "`pond.dept_cm`: unknown key; did you mean `depth_cm`?"),
+            ("[pond]\ndepth_cm = 'x'", '`pond.depth_cm`: must be a whole number, not "x"'),
+        ],
+    )
+    def test_a_refusal_names_the_key(self, text: str, sentence: str) -> None:
+        with pytest.raises(ConfigRefused) as caught:
+            decode(text, Park, Path("x.toml"))
+        assert sentence in str(caught.value)
