@@ -40,6 +40,7 @@ from agent.embeddings.base import Embedder
 from agent.embeddings.factory import with_cache
 from agent.hands import Hands
 from agent.health.report import LastError, Reporter, Subjects
+from agent.hooked import open_hooks
 from agent.http import HttpClient
 from agent.link.board import SerialBoard
 from agent.providers.base import Provider
@@ -328,7 +329,8 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     offer = offered(agent.settings, os.environ)
     memory, registry = agent.remembering.memory, agent.registry
     told = (agent.activity, agent.agenda.told_to, Briefing(agent.paths).sections)
-    parts = Parts(agent.journal, memory, registry, runner, agent.clock, offer, *told)
+    seams = (agent.journal, memory, registry, runner, agent.clock, offer)
+    parts = Parts(*seams, *told, hooks=open_hooks(agent.settings.hooks.modules))
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

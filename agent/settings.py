@@ -11,7 +11,7 @@ import msgspec
 
 from agent.channels.settings import ChannelsSettings, TerminalSettings
 from agent.config import Section, load
-from agent.dispatch.settings import AgentSettings
+from agent.dispatch.settings import AgentSettings, HooksSettings
 from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import ConfigRefused
 from agent.link.settings import BoardSettings
@@ -52,6 +52,7 @@ class Settings(Section, frozen=True, kw_only=True):
     web: WebSettings = WebSettings()
     shell: ShellSettings = ShellSettings()
     schedule: ScheduleSettings = ScheduleSettings()
+    hooks: HooksSettings = HooksSettings()
     terminal: TerminalSettings = TerminalSettings()
     channels: ChannelsSettings = ChannelsSettings()
     log: LogSettings = LogSettings()

@@ -7,17 +7,19 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent.channels.base import Abilities
 from agent.clock import Clock
 from agent.dispatch import choice, inbox, outbox, session
 from agent.dispatch.activity import Activity
 from agent.dispatch.attached import Spoken, spoken
 from agent.dispatch.choice import Offer
 from agent.dispatch.commands import Command
+from agent.dispatch.hooks import Cancel, Hooks
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
 from agent.dispatch.prompt import (
@@ -74,6 +76,7 @@ class Parts:
     jobs_of: Callable[[str], Awaitable[str]] = _no_jobs
     # Sections of the prompt that the owner wrote; reads the disk
     briefing: Callable[[], tuple[str, ...]] = tuple
+    hooks: Hooks = field(default_factory=Hooks)
 
 
 class Conversations:
@@ -100,15 +103,19 @@ class Conversations:
     async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
         """The answer, committed to the outbox together with the history of the turn.
 
-        None where a turn that nobody waits for had nothing to say.
+        None where a turn that nobody waits for had nothing to say, or a hook cancelled it.
         """
-        inbound = accepted.inbound
         if accepted.acted:
             return await self.finish(accepted, INTERRUPTED_TEXT, state=InboxState.FAILED)
-        if len(inbound.text) > MAX_MESSAGE_CHARS:
+        if len(accepted.inbound.text) > MAX_MESSAGE_CHARS:
             return await self.finish(accepted, TOO_LONG_TEXT)
         if not accepted.has_begun:
             await self._parts.journal.transact(lambda db: inbox.begin(db, accepted.inbox_id))
+        inbound = await self._parts.hooks.received(accepted.inbound)
+        if isinstance(inbound, Cancel):
+            await self._keep_quiet(accepted)
+            return None
+        await self._parts.hooks.turn_starts(inbound)
         # Files are read
         said = await asyncio.to_thread(spoken, inbound) if inbound.attachments else spoken(inbound)
         try:
@@ -118,19 +125,36 @@ class Conversations:
         except TimeoutError:
             given_up = f"I gave up after {self._agent.turn_timeout_s} s without an answer."
             return await self.finish(accepted, given_up, state=InboxState.FAILED)
+        return await self._say(accepted, inbound, said, outcome, seams.abilities)
+
+    async def _say(
+        self,
+        accepted: Accepted,
+        inbound: Inbound,
+        said: Spoken,
+        outcome: TurnOutcome,
+        abilities: Abilities,
+    ) -> Outbound | None:
+        """What comes of a turn, committed; None where it is nothing."""
         if inbound.strand and says_nothing(outcome.text):
             await self._keep_quiet(accepted)
             return None
-        worded = await self._saying.worded(outcome, inbound, seams.abilities)
+        worded = await self._saying.worded(outcome, inbound, abilities)
+        text = await self._parts.hooks.sending(inbound, worded.text)
+        if isinstance(text, Cancel):
+            await self._keep_quiet(accepted)
+            return None
         added = self._saying.kept(outcome).added
-        return await self.finish(
+        answer = await self.finish(
             accepted,
-            worded.text,
+            text,
             session.History((ChatMessage.user(said.kept), *added), outcome.provenance),
             InboxState.ANSWERED if outcome.is_answer else InboxState.FAILED,
             files=worded.files,
             was_too_long=outcome.was_too_long,
         )
+        await self._parts.hooks.turn_ended(inbound, text)
+        return answer
 
     async def finish(
         self,
@@ -159,10 +183,12 @@ class Conversations:
 
     async def _keep_quiet(self, accepted: Accepted) -> None:
         """Nothing is sent, and no later turn reads it again."""
-        inbox_id = accepted.inbox_id
-        await self._parts.journal.transact(
-            lambda db: inbox.close(db, inbox_id, InboxState.ANSWERED)
-        )
+
+        def close(db: sqlite3.Connection) -> None:
+            for inbox_id in (accepted.inbox_id, *accepted.also):
+                inbox.close(db, inbox_id, InboxState.ANSWERED)
+
+        await self._parts.journal.transact(close)
 
     async def forget(self, conversation: str) -> int:
         """Begin the conversation anew; the number of messages that are gone."""
@@ -195,6 +221,7 @@ class Conversations:
         return Saying(Path(self._workspace), lambda: {spec.name for spec in registry.specs()})
 
     async def _turn(self, inbound: Inbound, said: Spoken, seams: TurnSeams) -> TurnOutcome:
+        seams = replace(seams, hooks=self._parts.hooks)
         memories = await self._recall(inbound)
         key = inbound.conversation
         earlier, model = await self._parts.journal.look(

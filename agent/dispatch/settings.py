@@ -36,6 +36,13 @@ class RuleSettings(Section, frozen=True, kw_only=True):
         return Limits(self.per_turn, self.per_hour, self.per_day)
 
 
+class HooksSettings(Section, frozen=True, kw_only=True):
+    """Code of the owner's that has a say over messages, answers and tool calls."""
+
+    # Each `package.module:Class`, a kind of agent.dispatch.hooks.Hook
+    modules: tuple[Annotated[str, Meta(pattern=r"^[\w.]+:\w+$", max_length=200)], ...] = ()
+
+
 class AgentSettings(Section, frozen=True, kw_only=True):
     """What the agent is called, how far it may go, and how long a turn may take."""
 

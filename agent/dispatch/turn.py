@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from agent.channels.base import Abilities
 from agent.dispatch.gate import Gate
+from agent.dispatch.hooks import Hooks
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, BarnacleError, ContextOverflow, ProviderError, StorageFull
 from agent.memory.base import FROM_CHAT
@@ -53,6 +54,7 @@ class TurnSeams:
         before_effect: is awaited before anything that changes the world.
         inquire: asks the person something in words; None where nobody is there.
         abilities: of the channel that the answer goes to.
+        hooks: the owner's, around every call of a tool.
     """
 
     ask: "Ask"
@@ -60,6 +62,7 @@ class TurnSeams:
     before_effect: BeforeEffect
     inquire: "Inquire | None" = None
     abilities: Abilities = field(default=Abilities())
+    hooks: Hooks = field(default=Hooks())
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +256,11 @@ class TurnRunner:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
             context = self._leading_on(progress, seams)
-            result = await self._use_tool(call, context, seams, guidance, progress.within.turn)
+            turn = progress.within.turn
+            use = partial(
+                self._use_tool, context=context, seams=seams, guidance=guidance, turn=turn
+            )
+            result = await seams.hooks.around(call, use)
             _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
             progress.fresh = _having_read(progress.fresh, result)
             progress.whole = _having_read(progress.whole, result)

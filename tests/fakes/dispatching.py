@@ -14,6 +14,7 @@ from agent.dispatch.desk import Desk
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.door import Admitted
 from agent.dispatch.gate import Gate
+from agent.dispatch.hooks import Hooks
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import Oversight
 from agent.dispatch.people import People
@@ -64,6 +65,7 @@ async def running(
     channel: Channel,
     memory: Memory | None = None,
     tools: Sequence[AnyTool] | None = None,
+    hooks: Hooks | None = None,
 ) -> AsyncIterator[Running]:
     journal = open_journal(folder / "agent.db")
     clock = SteppedClock()
@@ -72,7 +74,8 @@ async def running(
     stop = EmergencyStop(folder)
     gate = Gate(settings.policy, StandingApprovals(folder / "standing.json", clock), stop)
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
-    parts = Parts(journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
+    seams = (journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
+    parts = Parts(*seams, hooks=hooks or Hooks())
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)

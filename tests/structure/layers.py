@@ -12,6 +12,7 @@ LAYERS = (
             "agenda",
             "answering",
             "briefing",
+            "hooked",
             "app",
             "cli",
             "doorway",

@@ -1,0 +1,136 @@
+"""Code of the owner's that looks on and has a say: over messages, answers and tool calls.
+
+A hook changes words or cancels; who somebody is, where an answer goes and what the gate decides is
+not its to change. One that breaks or takes too long is reported and passed over; a guard that
+does cancels.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from agent.messages import Inbound, ToolCall, ToolResult
+
+_log = logging.getLogger(__name__)
+
+# A person waits meanwhile
+HOOK_TIMEOUT_S = 2.0
+# What a hook may make of an answer: more than that is no answer
+MAX_TEXT_CHARS = 20_000
+_BROKEN = "a guard among the hooks broke"
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop here; `reason` is for the log, and for the model where a tool call is cancelled."""
+
+    reason: str
+
+
+class Hook:
+    """What a hook of one's own derives from: each method that it has gets a say.
+
+    Args:
+        is_guard: where it breaks, nothing goes on.
+    """
+
+    is_guard = False
+
+    async def on_message_received(self, inbound: Inbound) -> Inbound | Cancel:
+        """Before a turn; of what comes back only the text counts."""
+        return inbound
+
+    async def on_turn_start(self, inbound: Inbound) -> None:
+        """The turn begins."""
+
+    async def before_tool_call(self, call: ToolCall) -> ToolCall | Cancel:
+        """Before the gate sees it; of what comes back only the arguments count."""
+        return call
+
+    async def after_tool_call(self, call: ToolCall, result: ToolResult) -> ToolResult | Cancel:
+        """Before the model sees it; of what comes back only the text counts."""
+        return result
+
+    async def on_message_sending(self, inbound: Inbound, text: str) -> str | Cancel:
+        """The answer to `inbound`, before it is kept and sent."""
+        return text
+
+    async def on_turn_end(self, inbound: Inbound, text: str) -> None:
+        """The answer is kept."""
+
+
+class Hooks:
+    """All hooks in their order; each gets what the one before it made."""
+
+    def __init__(self, hooks: Sequence[Hook] = (), timeout_s: float = HOOK_TIMEOUT_S) -> None:
+        self._hooks = tuple(hooks)
+        self._timeout_s = timeout_s
+
+    async def received(self, inbound: Inbound) -> Inbound | Cancel:
+        for hook in self._hooks:
+            said = await self._say(hook, hook.on_message_received(inbound), inbound)
+            if isinstance(said, Cancel):
+                return said
+            # Not whose it is, and not how far it is trusted
+            inbound = replace(inbound, text=said.text)
+        return inbound
+
+    async def sending(self, inbound: Inbound, text: str) -> str | Cancel:
+        for hook in self._hooks:
+            said = await self._say(hook, hook.on_message_sending(inbound, text), text)
+            if isinstance(said, Cancel):
+                return said
+            text = said if said == text else said[:MAX_TEXT_CHARS]
+        return text
+
+    async def turn_starts(self, inbound: Inbound) -> None:
+        for hook in self._hooks:
+            await self._say(hook, hook.on_turn_start(inbound), None)
+
+    async def turn_ended(self, inbound: Inbound, text: str) -> None:
+        for hook in self._hooks:
+            await self._say(hook, hook.on_turn_end(inbound, text), None)
+
+    async def around(
+        self, call: ToolCall, use: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        """The result of a call, with the gate inside."""
+        for hook in self._hooks:
+            wanted = await self._say(hook, hook.before_tool_call(call), call)
+            if isinstance(wanted, Cancel):
+                return _refused(wanted)
+            call = replace(call, arguments_json=wanted.arguments_json)
+        result = await use(call)
+        for hook in self._hooks:
+            said = await self._say(hook, hook.after_tool_call(call, result), result)
+            if isinstance(said, Cancel):
+                # It happened; only what it said is withheld
+                return replace(result, text=f"withheld by a hook: {said.reason}")
+            result = replace(result, text=said.text)
+        return result
+
+    async def _say(self, hook: Hook, saying: Awaitable[_T | Cancel], otherwise: _T) -> _T | Cancel:
+        name = type(hook).__name__
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                said = await saying
+        except TimeoutError:
+            _log.error("the hook %s took longer than %g s", name, self._timeout_s)
+        except Exception:  # noqa: BLE001 - code that is not ours: its bug must not end a turn
+            _log.exception("the hook %s broke", name)
+        else:
+            if isinstance(said, Cancel):
+                _log.info("the hook %s cancelled: %s", name, said.reason)
+                return said
+            if isinstance(said, type(otherwise)):
+                return said
+            _log.error("the hook %s returned %s", name, type(said).__name__)
+        return Cancel(_BROKEN) if hook.is_guard else otherwise
+
+
+def _refused(cancel: Cancel) -> ToolResult:
+    return ToolResult(success=False, text=f"not allowed (hook): {cancel.reason}")
