@@ -65,6 +65,11 @@ class TerminalChat:
         begun, self._seen = self._seen, at + len(text)
         return self.screen[begun : self._seen].removesuffix(PROMPT)
 
+    def has_shown(self, text: str) -> bool:
+        """Whether that was ever on the screen, also while it began."""
+        self._read()
+        return text in self.screen
+
     def leave(self) -> int:
         """Ctrl-D; the exit status."""
         assert self._process is not None

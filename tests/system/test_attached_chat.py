@@ -91,7 +91,7 @@ def test_a_question_whose_terminal_dies_is_put_to_the_next_one(tmp_path: Path) -
                 chat.type("what time is it?")
                 chat.sees("[a]lways: ")
             with TerminalChat(tmp_path, config) as chat:
-                chat.sees("[a]lways: ")
+                until(lambda: chat.has_shown("[a]lways: "))
                 chat.type("n")
                 chat.sees("It is late.")
     assert "the owner said no" in str(service.server.requests[-1].body["messages"][-1])
@@ -140,8 +140,7 @@ def test_the_answer_to_somebody_who_is_gone_waits_for_them(tmp_path: Path) -> No
                 chat.sees("It ")
             until(lambda: answers_sent(tmp_path) == [("It is done at last.", "pending")])
             with TerminalChat(tmp_path, config) as chat:
-                if "It is done at last." not in chat.screen:
-                    chat.sees("It is done at last.")
+                until(lambda: chat.has_shown("It is done at last."))
                 until(lambda: answers_sent(tmp_path) == [("It is done at last.", "sent")])
 
 

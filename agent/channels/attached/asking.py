@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from agent.channels.attached.frames import Ask, Inquire, Withdraw
 from agent.channels.attached.session import Session
 
-# A question waits for so long for a terminal that went away; then it can be put elsewhere
-AWAY_S = 10.0
+# A question waits for so long for a terminal that was cut off; then it is put elsewhere, or not
+AWAY_S = 30.0
 
 Framed = Callable[[int], Ask | Inquire]
 

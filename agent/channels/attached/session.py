@@ -23,9 +23,9 @@ from agent.messages import Outbound
 
 # What waits for one terminal: two answers of the longest kind
 MAX_WAITING_BYTES = 4 * 1024 * 1024
-# A terminal shows an answer at once; one that was stopped by hand is taken for gone. Less than the
-# time that a delivery has, so that it never counts as refused
-SHOWN_TIMEOUT_S = 20.0
+# A terminal shows an answer at once; one that was stopped by hand is taken for gone, as the same
+# person's other terminals wait for it. Less than a delivery has, so that it is no failed one
+SHOWN_TIMEOUT_S = 5.0
 
 
 class Session:
