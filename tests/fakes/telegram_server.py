@@ -58,6 +58,12 @@ class Called:
     at_s: float
 
 
+def _set() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class TelegramServer:
     """Serves until the block ends."""
@@ -72,6 +78,8 @@ class TelegramServer:
     faults: deque[Fault] = field(default_factory=deque)
     calls: list[Called] = field(default_factory=list)
     confirmed: int = 0
+    # A download waits for it
+    may_download: asyncio.Event = field(default_factory=_set)
     _polling: asyncio.Task[Any] | None = None
 
     def called(self, method: str) -> list[Json]:
@@ -148,6 +156,7 @@ class TelegramServer:
         return found[:limit]
 
     async def _file(self, name: str, writer: asyncio.StreamWriter) -> bool:
+        await self.may_download.wait()
         fault = self._fault("file", {})
         content = self.world.files.get(name)
         if fault is not None:

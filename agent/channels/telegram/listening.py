@@ -4,9 +4,11 @@ An update is asked for again until everything before it is committed, so a crash
 repeats and never loses; what is repeated is known by its id.
 """
 
+import asyncio
 import contextlib
 import logging
 import socket
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,12 +25,13 @@ from agent.channels.telegram.understanding import (
     Groups,
     Sent,
     files_of,
+    id_of,
     is_for_us,
     understood,
 )
 from agent.channels.telegram.updates import ALLOWED_UPDATES, Message, Update, read_updates
 from agent.clock import Clock
-from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.errors import BarnacleError, ChannelRefused, ChannelUnavailable
 from agent.messages import Inbound
 
 _log = logging.getLogger(__name__)
@@ -40,6 +43,11 @@ POLL_TIMEOUT_S = POLL_S + 10.0
 # The pictures of an album come within it; asking again sooner is slowed down by the platform
 ALBUM_S = 0.7
 MAX_COMMANDS = 100
+# While files are fetched, how soon a stop or a button is noticed; asking the same again sooner than
+# this is slowed down by the platform
+PEEK_S = 3.0
+# What was taken ahead of its turn; a batch holds no more
+MAX_AHEAD = 100
 
 Commands = Sequence[tuple[str, str]]
 
@@ -72,6 +80,9 @@ class Listening:
         self._position = position
         self._pulse = pulse
         self._clock = clock
+        # Taken before their turn: buttons, and messages that stop the agent
+        self._pressed: deque[str] = deque(maxlen=MAX_AHEAD)
+        self._ahead: deque[str] = deque(maxlen=MAX_AHEAD)
 
     async def run(self, deliver: Deliver) -> None:
         """Until cancelled.
@@ -111,8 +122,7 @@ class Listening:
         if batches.ends_in_album(updates):
             await self._clock.sleep(ALBUM_S)
             updates, highest = await self._poll(0)
-        for callback in batches.presses(updates):
-            await self._ears.asking.press(callback)
+        await self._press(updates)
         for album in batches.messages(updates):
             await self._take(album, me, deliver)
         if highest is not None:
@@ -129,7 +139,8 @@ class Listening:
         return read
 
     async def _take(self, album: Sequence[Message], me: Self, deliver: Deliver) -> None:
-        if not any(is_for_us(message, me, self._ears.groups) for message in album):
+        is_ours = any(is_for_us(message, me, self._ears.groups) for message in album)
+        if not is_ours or id_of(album[0]) in self._ahead:
             return
         inbound = understood(album[0], me, self._clock.wall_s())
         more = [understood(message, me, self._clock.wall_s()).text for message in album[1:]]
@@ -138,15 +149,41 @@ class Listening:
             return
         sent = [file for message in album for file in files_of(message)]
         if sent:
-            inbound = await self._with_files(inbound, sent)
+            inbound = await self._with_files(inbound, sent, me, deliver)
         await deliver(inbound)
 
-    async def _with_files(self, inbound: Inbound, sent: Sequence[Sent]) -> Inbound:
-        if self._ears.knows(inbound):
+    async def _press(self, updates: Sequence[Update]) -> None:
+        for callback in batches.presses(updates):
+            if callback.id not in self._pressed:
+                self._pressed.append(callback.id)
+                await self._ears.asking.press(callback)
+
+    async def _with_files(
+        self, inbound: Inbound, sent: Sequence[Sent], me: Self, deliver: Deliver
+    ) -> Inbound:
+        if not self._ears.knows(inbound):
+            # A stranger fills no disk
+            told = [inbound.text, *(f"[{one.what} that was not fetched]" for one in sent)]
+            return replace(inbound, text="\n".join(line for line in told if line))
+        peeking = asyncio.create_task(self._peek(me, deliver))
+        try:
             return await self._ears.fetching.with_files(inbound, sent)
-        # A stranger fills no disk
-        told = [inbound.text, *(f"[{one.what} that was not fetched]" for one in sent)]
-        return replace(inbound, text="\n".join(line for line in told if line))
+        finally:
+            peeking.cancel()
+            await asyncio.wait([peeking])
+
+    async def _peek(self, me: Self, deliver: Deliver) -> None:
+        """Hear what cannot wait for a file; where it comes again in its turn it is known."""
+        try:
+            while True:
+                await self._clock.sleep(PEEK_S)
+                updates, _ = await self._poll(0)
+                await self._press(updates)
+                for message in batches.urgent(updates):
+                    await self._take((message,), me, deliver)
+                    self._ahead.append(id_of(message))
+        except BarnacleError as err:
+            _log.info("nothing is heard while a file is fetched: %s", err)
 
 
 @contextlib.contextmanager

@@ -1,17 +1,23 @@
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from agent.channels.base import Answer, Question
 from agent.channels.settings import SpeechSettings
 from agent.channels.transcribing import Transcriber
 from agent.config import Secret
 from agent.http import HttpClient
+from agent.messages import Address
+from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import JSON, Reply
 from tests.fakes.speech import speech_service
-from tests.fakes.telegram_bot import content_of, listening
+from tests.fakes.telegram_bot import content_of, listening, until
 from tests.fakes.telegram_server import Fault
+from tests.fakes.telegram_world import ANNA
 
+ADDRESS = Address("telegram", str(ANNA), str(ANNA))
 OGG = b"OggS" + bytes(range(200))
 
 
@@ -99,3 +105,22 @@ async def test_a_voice_message_without_a_service_says_so(tmp_path: Path) -> None
             heard.text == "[a voice message; no speech service is configured that writes it down]"
         )
         assert heard.attachments[0].media_type == "audio/ogg"
+
+
+async def test_a_stop_and_a_button_do_not_wait_for_a_file(tmp_path: Path) -> None:
+    async with listening(tmp_path, clock=SteppedClock()) as bot:
+        bot.server.may_download.clear()
+        question = Question("board_gpio_write", "{}", "it moves something")
+        asking = asyncio.create_task(bot.channel.ask(ADDRESS, question))
+        await until(lambda: bot.server.world.sent)
+        await bot.server.world.write(document=bot.server.world.keep(OGG, "d"), caption="look")
+        await until(lambda: bot.server.called("getFile"))
+        await bot.server.world.write("/estop")
+        await bot.server.world.press(bot.server.world.sent[0], "No")
+        assert [one.text for one in await bot.hear()] == ["/estop"]
+        assert await asking is Answer.NO
+        bot.server.may_download.set()
+        assert [one.text for one in await bot.hear(2)] == ["/estop", "look"]
+        await bot.server.world.write("next")
+        assert [one.text for one in await bot.hear(3)] == ["/estop", "look", "next"]
+        assert len(bot.server.world.answered_callbacks) == 1
