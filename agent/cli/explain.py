@@ -19,7 +19,7 @@ from agent.messages import Effect, Provenance
 from agent.security.policy import Call, Decision, Verdict, decide
 from agent.security.remedies import remedy_of
 from agent.settings import Paths, Settings
-from agent.tools.base import AnyTool
+from agent.tools.base import AnyTool, Arguments
 
 Told = dict[str, str]
 
@@ -88,9 +88,9 @@ def _call(arguments: Namespace, settings: Settings, paths: Paths) -> Call:
     return Call(tool.name, tool.effect_of(parsed), texts_of(parsed))
 
 
-def _parsed(tool: AnyTool, written: dict[str, str]) -> msgspec.Struct:
+def _parsed(tool: AnyTool, written: dict[str, str]) -> Arguments:
     """The arguments as the tool takes them: numbers and lists are written as text here."""
-    parsed: msgspec.Struct
+    parsed: Arguments
     with contextlib.suppress(BadArguments):
         parsed = tool.parse(json.dumps(written))
         return parsed

@@ -11,8 +11,6 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import msgspec
-
 from agent.clock import Clock
 from agent.crash import crash_point
 from agent.dispatch import tally
@@ -24,6 +22,7 @@ from agent.security.chain import Row, Value
 from agent.security.policy import ALL, Call, Counters, Decision, Policy, Verdict
 from agent.security.redact import without_contents
 from agent.storage.worker import DatabaseWorker
+from agent.tools.base import Arguments
 
 _log = logging.getLogger(__name__)
 
@@ -32,12 +31,11 @@ CARRIES_KEY_TEXT = "a key of mine stands in it, which is neither shown nor sent"
 _MOVING = frozenset({Effect.ACTUATE, Effect.HAZARD})
 
 
-def texts_of(arguments: msgspec.Struct) -> dict[str, str]:
+def texts_of(arguments: Arguments) -> dict[str, str]:
     """Arguments as the rules of the owner see them."""
-    plain: dict[str, object] = msgspec.to_builtins(arguments)
     return {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in plain.items()
+        for name, value in arguments.by_name().items()
     }
 
 

@@ -26,6 +26,11 @@ MAX_ARGUMENTS_BYTES = 1024 * 1024
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every tool's arguments; its fields become the schema that a model sees."""
 
+    def by_name(self) -> dict[str, object]:
+        """As the owner's rules see them."""
+        plain: dict[str, object] = msgspec.to_builtins(self)
+        return plain
+
 
 class NoArguments(Arguments, frozen=True):
     """For tools that take nothing."""

@@ -25,6 +25,9 @@ class McpArguments(Arguments, frozen=True):
 
     values: dict[str, Any] = msgspec.field(default_factory=dict)
 
+    def by_name(self) -> dict[str, object]:
+        return self.values
+
 
 class McpTool(Tool[McpArguments]):
     """Has a server do something.

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.dispatch.records import texts_of
 from agent.errors import BadArguments
 from agent.messages import Effect
 from agent.tools.mcp.arguments import refuse_unfit
@@ -72,6 +73,11 @@ def test_long_arguments_are_refused(tool: McpTool) -> None:
 def test_a_schema_that_takes_anything_takes_anything() -> None:
     for more in ({"additionalProperties": {"type": "string"}}, {"patternProperties": {}}):
         refuse_unfit({"approved": True}, {"properties": {}, **more})
+
+
+def test_the_rules_of_the_owner_see_each_argument(tool: McpTool) -> None:
+    arguments = tool.parse('{"place": "Rome", "days": 2, "any": ["ü"]}')
+    assert texts_of(arguments) == {"place": "Rome", "days": "2", "any": '["ü"]'}
 
 
 def test_a_question_names_the_server_and_binds_to_what_was_approved(tool: McpTool) -> None:
