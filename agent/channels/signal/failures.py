@@ -95,8 +95,8 @@ def _failed(kind: str, results: list[dict[str, Any]]) -> ChannelError:
     if kind == "IDENTITY_FAILURE":
         return MessageRefused(
             f"the safety number of {who} has changed, perhaps with a new phone, so nothing is sent "
-            f"there: compare it with theirs, then `signal-cli trust --verified-safety-number "
-            f"NUMBER {who}`"
+            f"there: compare it with theirs, then, while the daemon is stopped, `signal-cli trust "
+            f"--verified-safety-number NUMBER {who}`"
         )
     if kind == "UNREGISTERED_FAILURE":
         return MessageRefused(f"{who} is not on Signal any more")
