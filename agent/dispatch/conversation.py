@@ -16,7 +16,7 @@ from agent.channels.base import Abilities
 from agent.clock import Clock
 from agent.dispatch import choice, inbox, outbox, session
 from agent.dispatch.activity import Activity
-from agent.dispatch.attached import Spoken, spoken
+from agent.dispatch.attached import kept, spoken
 from agent.dispatch.choice import Offer
 from agent.dispatch.commands import Command
 from agent.dispatch.hooks import Cancel, Hooks
@@ -35,7 +35,7 @@ from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
 from agent.errors import MemoryUnavailable
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
-from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound
+from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
@@ -116,22 +116,19 @@ class Conversations:
             await self._keep_quiet(accepted)
             return None
         await self._parts.hooks.turn_starts(inbound)
-        # Files are read
-        said = await asyncio.to_thread(spoken, inbound) if inbound.attachments else spoken(inbound)
         try:
             with self._parts.activity.thinking():
                 async with asyncio.timeout(self._agent.turn_timeout_s):
-                    outcome = await self._turn(inbound, said, seams)
+                    outcome = await self._turn(inbound, seams)
         except TimeoutError:
             given_up = f"I gave up after {self._agent.turn_timeout_s} s without an answer."
             return await self.finish(accepted, given_up, state=InboxState.FAILED)
-        return await self._say(accepted, inbound, said, outcome, seams.abilities)
+        return await self._say(accepted, inbound, outcome, seams.abilities)
 
     async def _say(
         self,
         accepted: Accepted,
         inbound: Inbound,
-        said: Spoken,
         outcome: TurnOutcome,
         abilities: Abilities,
     ) -> Outbound | None:
@@ -148,7 +145,7 @@ class Conversations:
         answer = await self.finish(
             accepted,
             text,
-            session.History((ChatMessage.user(said.kept), *added), outcome.provenance),
+            session.History((ChatMessage.user(kept(inbound)), *added), outcome.provenance),
             InboxState.ANSWERED if outcome.is_answer else InboxState.FAILED,
             files=worded.files,
             was_too_long=outcome.was_too_long,
@@ -220,13 +217,16 @@ class Conversations:
         registry = self._parts.registry
         return Saying(Path(self._workspace), lambda: {spec.name for spec in registry.specs()})
 
-    async def _turn(self, inbound: Inbound, said: Spoken, seams: TurnSeams) -> TurnOutcome:
+    async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
         seams = replace(seams, hooks=self._parts.hooks)
         memories = await self._recall(inbound)
         key = inbound.conversation
         earlier, model = await self._parts.journal.look(
             lambda db: (session.history(db, key), choice.chosen(db, key))
         )
+        own = [message.text for message in earlier.messages if message.role is Role.ASSISTANT]
+        # Files are read
+        said = await asyncio.to_thread(spoken, inbound, own)
         setting = PromptSetting(
             self._agent.name,
             self._workspace,

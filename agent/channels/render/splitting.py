@@ -88,14 +88,16 @@ class _Fit:
 
     def _place(self, styled: Styled) -> int:
         """Where the next piece ends."""
-        place = _best_place(styled, self._most(styled))
+        # Every character counts at least one: what is behind this is not looked at
+        head = styled.cut(0, self.limit + 1)
+        place = _best_place(head, self._most(head))
         # Half an address that is shown as itself is longer than the whole
-        while place > 1 and not self.fits(styled.cut(0, place)):
-            place = last_cut(styled.text, place - 1)
+        while place > 1 and not self.fits(head.cut(0, place)):
+            place = last_cut(head.text, place - 1)
         return place
 
     def _most(self, styled: Styled) -> int:
-        """The longest beginning that fits; every character counts at least one."""
+        """The longest beginning that fits."""
         low, high = 1, min(self.limit, len(styled.text) - 1)
         while low < high:
             middle = (low + high + 1) // 2
@@ -109,11 +111,9 @@ class _Fit:
 def _best_place(styled: Styled, most: int) -> int:
     text = styled.text
     whole = [span for span in styled.spans if span.style in _WHOLE]
-    places = [
-        place
-        for place in range(most, int(most * _FULL_ENOUGH), -1)
-        if may_cut(text, place) and not any(span.start < place < span.end for span in whole)
-    ]
+    inside = {place for span in whole for place in range(span.start + 1, span.end)}
+    possible = range(most, int(most * _FULL_ENOUGH), -1)
+    places = [place for place in possible if place not in inside and may_cut(text, place)]
     for is_good in (_ends_paragraph, _ends_line, _ends_sentence, _ends_word):
         for place in places:
             if is_good(text, place):
