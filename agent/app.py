@@ -125,7 +125,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     agenda = Agenda(settings, paths, clock)
     doorway = Doorway(paths, clock)
     hands = Hands(settings, remembering.memory, doorway, agenda)
-    servers = Servers(settings, paths, clock)
+    servers = Servers(settings, paths, clock, redactor.knows)
     return Agent(
         settings,
         paths,

@@ -4,6 +4,7 @@ Without any in the configuration nothing of it is loaded.
 """
 
 import asyncio
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,19 @@ if TYPE_CHECKING:
 
 
 class Servers:
-    """The servers of one agent; the first call of a tool starts its own."""
+    """The servers of one agent; the first call of a tool starts its own.
 
-    def __init__(self, settings: Settings, paths: Paths, clock: Clock) -> None:
+    Args:
+        is_secret: whether something in a text may not be sent to any.
+    """
+
+    def __init__(
+        self, settings: Settings, paths: Paths, clock: Clock, is_secret: Callable[[str], bool]
+    ) -> None:
         self._settings = settings.mcp
         self._folder = paths.mcp
         self._clock = clock
+        self._is_secret = is_secret
 
     def tools(self) -> "tuple[McpTool, ...]":
         """Those that the owner has approved; none is started for this."""
@@ -42,4 +50,4 @@ class Servers:
     def _servers(self) -> "McpServers":
         from agent.tools.mcp.servers import McpServers  # noqa: PLC0415 - most agents have none
 
-        return McpServers(self._settings, self._folder, self._clock)
+        return McpServers(self._settings, self._folder, self._clock, is_secret=self._is_secret)

@@ -6,13 +6,16 @@ from pathlib import Path
 import msgspec
 
 from agent.app import assemble
+from agent.config import Secret
 from agent.messages import Provenance
 from agent.providers.offline.toolbox import toolbox
+from agent.security.redact import Redactor
 from agent.servers import Servers
 from agent.settings import Paths, Settings
 from agent.tools.base import ToolContext
 from agent.tools.mcp.offer import Offer
 from agent.tools.mcp.servers import pins_in
+from agent.tools.mcp.tool import KEY_TEXT
 from agent.tools.shelf import MAX_SHOWN_BYTES, Shelf
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import garden
@@ -64,7 +67,7 @@ async def test_many_of_them_leave_the_first_request_small(tmp_path: Path) -> Non
 
 async def test_without_any_in_the_configuration_there_is_nothing(tmp_path: Path) -> None:
     pins_in(Paths(None, tmp_path).mcp).approve([WATER])
-    servers = Servers(Settings(), Paths(None, tmp_path), SteppedClock())
+    servers = Servers(Settings(), Paths(None, tmp_path), SteppedClock(), Redactor().knows)
     assert servers.tools() == ()
 
     async def tell(text: str) -> None:
@@ -81,11 +84,17 @@ async def test_the_owner_is_told_and_servers_end_with_the_agent(tmp_path: Path) 
 
     paths = Paths(None, tmp_path)
     pins_in(paths.mcp).approve([WATER])
-    servers = Servers(Settings(mcp={"garden": garden()}), paths, SteppedClock())
+    redactor = Redactor([Secret("token-4711-0815")])
+    settings = Settings(mcp={"garden": garden(read=("water",))})
+    servers = Servers(settings, paths, SteppedClock(), redactor.knows)
     running = asyncio.create_task(servers.run(tell))
     await asyncio.sleep(0)
     [tool] = servers.tools()
     context = ToolContext("terminal", "owner", Provenance.OWNER)
+    # What only looks is sent as well
+    asked = tool.parse('{"bed": "x token-4711-0815"}')
+    assert (await tool.execute(asked, context)).text == KEY_TEXT
+    assert not told
     result = await tool.execute(tool.parse("{}"), context)
     assert "not what the owner approved" in result.text
     assert "forecast, given, fail not approved" in told[0]

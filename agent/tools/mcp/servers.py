@@ -37,8 +37,10 @@ class McpServers:
         folder: Path,
         clock: Clock,
         patience: Patience | None = None,
+        is_secret: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._settings = settings
+        self._is_secret = is_secret
         self._pins = pins_in(folder)
         self._servers = {
             name: McpServer(
@@ -72,7 +74,8 @@ class McpServers:
 
     def _tool(self, offer: Offer) -> McpTool:
         reads = offer.tool in self._settings[offer.server].read
-        return McpTool(offer, self._servers[offer.server], reads=reads)
+        server = self._servers[offer.server]
+        return McpTool(offer, server, reads=reads, is_secret=self._is_secret)
 
     async def _compare(self, name: str, offers: Sequence[Offer]) -> None:
         pins = self._pins.of(name)

@@ -4,6 +4,7 @@ A model sees what the owner saw, whatever the server says by now. What comes bac
 little as any page.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from agent.tools.mcp.arguments import refuse_unfit
 from agent.tools.mcp.offer import Offer
 from agent.tools.mcp.server import McpServer
 
+KEY_TEXT = "a key of mine stands in it, which is not sent to a server"
 # Longer is a file, and files have tools of their own
 MAX_ARGUMENTS_BYTES = 64 * 1024
 
@@ -34,16 +36,25 @@ class McpTool(Tool[McpArguments]):
 
     Args:
         reads: the owner says that it only looks.
+        is_secret: whether something in a text may not be sent; also a look is sent.
     """
 
     arguments_type = McpArguments
 
-    def __init__(self, offer: Offer, server: McpServer, *, reads: bool) -> None:
+    def __init__(
+        self,
+        offer: Offer,
+        server: McpServer,
+        *,
+        reads: bool,
+        is_secret: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self.name = offer.name
         self.description = offer.description or f"{offer.tool} of {offer.server}."
         self.effect = Effect.READ if reads else Effect.NETWORK
         self._offer = offer
         self._server = server
+        self._is_secret = is_secret
         self._spec = ToolSpec(self.name, self.description, offer.schema, self.effect)
 
     def spec(self) -> ToolSpec:
@@ -70,6 +81,8 @@ class McpTool(Tool[McpArguments]):
 
     async def execute(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
         offer = self._offer
+        if self._is_secret(msgspec.json.encode(arguments.values).decode()):
+            return ToolResult(success=False, text=KEY_TEXT)
         try:
             answer = await self._server.call(offer.tool, offer.digest, arguments.values)
         except McpAway as err:
