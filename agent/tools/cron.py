@@ -3,8 +3,9 @@
 The tools only say what is wanted; `Jobs` keeps it, and what a job then does passes the gate.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -61,26 +62,43 @@ class Jobs(Protocol):
     async def pause(self, name: str, person: str, *, is_paused: bool) -> None: ...
 
 
-class CronAddTool(Tool[CronAddArguments]):
-    """Do or say something at a time."""
+A = TypeVar("A", bound=Arguments)
 
-    name = "cron_add"
-    description = "Do something, or tell this person something, at a time or again and again."
+
+class _CronTool(Tool[A]):
+    """What the tools of jobs have in common: a refusal is a result, and so is what came of it."""
+
     effect = Effect.WRITE
-    arguments_type = CronAddArguments
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
 
-    async def execute(self, arguments: CronAddArguments, context: ToolContext) -> ToolResult:
+    async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
         try:
-            first = await self._jobs.add(arguments, context)
+            told = await self._told(arguments, context)
         except BadArguments as err:
             return ToolResult(success=False, text=str(err))
-        return _result({"job": arguments.name, "first": first})
+        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+
+    @abstractmethod
+    async def _told(self, arguments: A, context: ToolContext) -> Mapping[str, object]:
+        """Do it, and say what was done."""
 
 
-class CronListTool(Tool[NoArguments]):
+class CronAddTool(_CronTool[CronAddArguments]):
+    """Do or say something at a time."""
+
+    name = "cron_add"
+    description = "Do something, or tell this person something, at a time or again and again."
+    arguments_type = CronAddArguments
+
+    async def _told(
+        self, arguments: CronAddArguments, context: ToolContext
+    ) -> Mapping[str, object]:
+        return {"job": arguments.name, "first": await self._jobs.add(arguments, context)}
+
+
+class CronListTool(_CronTool[NoArguments]):
     """Which jobs there are."""
 
     name = "cron_list"
@@ -88,75 +106,53 @@ class CronListTool(Tool[NoArguments]):
     effect = Effect.READ
     arguments_type = NoArguments
 
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs = jobs
-
-    async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
-        return _result({"jobs": list(await self._jobs.listed(context.person))})
+    async def _told(self, arguments: NoArguments, context: ToolContext) -> Mapping[str, object]:
+        return {"jobs": list(await self._jobs.listed(context.person))}
 
 
-class CronRemoveTool(Tool[CronNameArguments]):
+class CronRemoveTool(_CronTool[CronNameArguments]):
     """Have a job no more."""
 
     name = "cron_remove"
     description = "Remove a job by its name."
-    effect = Effect.WRITE
     arguments_type = CronNameArguments
 
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs = jobs
-
-    async def execute(self, arguments: CronNameArguments, context: ToolContext) -> ToolResult:
-        try:
-            await self._jobs.remove(arguments.name, context.person)
-        except BadArguments as err:
-            return ToolResult(success=False, text=str(err))
-        return _result({"removed": arguments.name})
+    async def _told(
+        self, arguments: CronNameArguments, context: ToolContext
+    ) -> Mapping[str, object]:
+        await self._jobs.remove(arguments.name, context.person)
+        return {"removed": arguments.name}
 
 
-class CronRunTool(Tool[CronNameArguments]):
+class CronRunTool(_CronTool[CronNameArguments]):
     """Run a job now."""
 
     name = "cron_run"
     description = "Run a job once, now, whatever its time is."
-    effect = Effect.WRITE
     arguments_type = CronNameArguments
 
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs = jobs
-
-    async def execute(self, arguments: CronNameArguments, context: ToolContext) -> ToolResult:
-        try:
-            await self._jobs.run(arguments.name, context.person)
-        except BadArguments as err:
-            return ToolResult(success=False, text=str(err))
-        return _result({"running": arguments.name})
+    async def _told(
+        self, arguments: CronNameArguments, context: ToolContext
+    ) -> Mapping[str, object]:
+        await self._jobs.run(arguments.name, context.person)
+        return {"running": arguments.name}
 
 
-class CronPauseTool(Tool[CronPauseArguments]):
+class CronPauseTool(_CronTool[CronPauseArguments]):
     """Have a job wait until it is resumed."""
 
     name = "cron_pause"
     description = "Pause a job by its name, or have it go on."
-    effect = Effect.WRITE
     arguments_type = CronPauseArguments
 
-    def __init__(self, jobs: Jobs) -> None:
-        self._jobs = jobs
-
-    async def execute(self, arguments: CronPauseArguments, context: ToolContext) -> ToolResult:
-        try:
-            paused = not arguments.resume
-            await self._jobs.pause(arguments.name, context.person, is_paused=paused)
-        except BadArguments as err:
-            return ToolResult(success=False, text=str(err))
-        return _result({"resumed" if arguments.resume else "paused": arguments.name})
+    async def _told(
+        self, arguments: CronPauseArguments, context: ToolContext
+    ) -> Mapping[str, object]:
+        paused = not arguments.resume
+        await self._jobs.pause(arguments.name, context.person, is_paused=paused)
+        return {"paused" if paused else "resumed": arguments.name}
 
 
 def cron_tools(jobs: Jobs) -> list[AnyTool]:
     kinds = (CronAddTool, CronListTool, CronPauseTool, CronRemoveTool, CronRunTool)
     return [kind(jobs) for kind in kinds]
-
-
-def _result(value: Mapping[str, object]) -> ToolResult:
-    return ToolResult(success=True, text=msgspec.json.encode(value).decode())
