@@ -19,7 +19,7 @@ from agent.dispatch.queues import Ending, Work
 from agent.dispatch.showing import Showing
 from agent.dispatch.turn import TurnSeams
 from agent.errors import StorageFull
-from agent.messages import Outbound
+from agent.messages import Inbound, Outbound
 from agent.storage.worker import DatabaseWorker
 
 _log = logging.getLogger(__name__)
@@ -39,6 +39,7 @@ class Attending:
 
     Args:
         seams: made for each turn.
+        stands: whether the sender is still let in.
     """
 
     def __init__(
@@ -48,12 +49,14 @@ class Attending:
         channels: Mapping[str, Channel],
         delivery: Delivery,
         seams: Seams,
+        stands: Callable[[Inbound], bool],
     ) -> None:
         self._journal = journal
         self._conversations = conversations
         self._channels = channels
         self._delivery = delivery
         self._seams = seams
+        self._stands = stands
 
     async def __call__(self, work: Work, tasks: asyncio.TaskGroup) -> None:
         """Answer it; the answer is on its way when this returns, and need not have arrived."""
@@ -76,6 +79,7 @@ class Attending:
     async def _deliver(self, accepted: Accepted, answer: Outbound | None, showing: Showing) -> None:
         arrived = answer is None or await self._delivery.send(answer)
         if not showing.has_marks:
+            await showing.end(Mark.DONE)
             return
         state = await self._journal.look(lambda db: inbox.state(db, accepted.inbox_id))
         is_done = arrived and state not in _FAILURES
@@ -97,9 +101,18 @@ class Attending:
                 return None
             return kept or await self._conversations.finish(accepted, STOPPED_TEXT)
 
+    async def _abandon(self, accepted: Accepted) -> None:
+        _log.info("%s %s is nobody's by now", accepted.inbound.channel, accepted.inbound.message_id)
+        inbox_id = accepted.inbox_id
+        await self._journal.transact(lambda db: inbox.close(db, inbox_id, InboxState.ABANDONED))
+
     async def _answer(self, work: Work) -> Outbound | None:
         current = work.accepted
         crash_point("turn.begun")
+        if not self._stands(current.inbound):
+            # Whoever was revoked while it waited is answered no more
+            await self._abandon(current)
+            return None
         while current.attempts < MAX_ATTEMPTS:
             try:
                 return await self._conversations.answer(current, self._seams(work))

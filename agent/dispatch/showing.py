@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 SHOW_TIMEOUT_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Showing:
     """Shows how it stands with one message, where its channel can.
 
@@ -29,6 +29,9 @@ class Showing:
     channel: Channel
     inbound: Inbound
     clock: Clock
+    _at_work: asyncio.Task[None] | None = None
+    _is_over: bool = False
+    _pauses: bool = False
 
     @property
     def has_marks(self) -> bool:
@@ -40,14 +43,19 @@ class Showing:
         if not self.has_marks and self._typing_every_s is None:
             yield
             return
-        at_work = asyncio.ensure_future(self._work())
+        self._at_work = asyncio.ensure_future(self._work())
         try:
             yield
         finally:
-            at_work.cancel()
+            self._is_over = True
+            # A request that is cut off in the middle costs its client a connection for good
+            if self._pauses:
+                self._at_work.cancel()
 
     async def end(self, mark: Mark) -> None:
         """Whether it came to an answer."""
+        if self._at_work is not None:
+            await asyncio.wait([self._at_work], timeout=SHOW_TIMEOUT_S)
         if self.has_marks:
             await _try(self.channel.mark(self.inbound, mark))
 
@@ -58,9 +66,16 @@ class Showing:
     async def _work(self) -> None:
         if self.has_marks:
             await _try(self.channel.mark(self.inbound, Mark.SEEN))
-        while (every_s := self._typing_every_s) is not None:
+        every_s = self._typing_every_s
+        while every_s is not None and not self._is_over:
             await _try(self.channel.typing(self.inbound))
-            await self.clock.sleep(every_s)
+            await self._pause(every_s)
+
+    async def _pause(self, duration_s: float) -> None:
+        if not self._is_over:
+            self._pauses = True
+            await self.clock.sleep(duration_s)
+            self._pauses = False
 
 
 async def _try(shown: Awaitable[None]) -> None:

@@ -5,6 +5,7 @@ import pytest
 
 from agent.channels.base import Mark
 from agent.dispatch.showing import Showing
+from agent.messages import Inbound
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.sending import BrokenOrnaments, Ornate
@@ -44,3 +45,29 @@ async def test_nothing_is_shown_where_it_cannot_be_or_nobody_waits(channel: Fake
         await settle()
     await showing.end(Mark.DONE)
     assert not isinstance(channel, Ornate) or channel.shown == []
+
+
+class SlowToMark(Ornate):
+    """Takes its time for the first mark."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go_on = asyncio.Event()
+
+    async def mark(self, inbound: Inbound, mark: Mark) -> None:
+        if mark is Mark.SEEN:
+            await self.go_on.wait()
+        await super().mark(inbound, mark)
+
+
+async def test_no_call_is_cut_off_in_the_middle_and_marks_keep_their_order() -> None:
+    channel = SlowToMark()
+    showing = Showing(channel, message("hi"), SteppedClock())
+    async with showing.working():
+        await settle()
+    ending = asyncio.ensure_future(showing.end(Mark.DONE))
+    await settle()
+    assert channel.shown == []
+    channel.go_on.set()
+    await ending
+    assert channel.shown == ["seen", "done"]
