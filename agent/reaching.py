@@ -25,6 +25,7 @@ from agent.settings import Paths, Settings, expanded
 
 if TYPE_CHECKING:
     from agent.channels.keeping import Knows
+    from agent.channels.telegram.api import TelegramApi
     from agent.channels.transcribing import Transcriber
 
 # ruff: noqa: PLC0415  # platforms begin where they are configured, or never
@@ -90,17 +91,30 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
             yield _speech_key(channels.speech, environ)
 
 
-def _telegram(wanted: TelegramSettings, channels: ChannelsSettings, reach: Reach) -> Channel:
-    from agent.channels.keeping import Keeping
-    from agent.channels.telegram.api import TelegramApi
-    from agent.channels.telegram.channel import Place, TelegramChannel
+def telegram_api(
+    wanted: TelegramSettings, environ: Mapping[str, str], http: HttpClient
+) -> "TelegramApi":
+    """The bot of the configuration.
 
-    token = _telegram_token(wanted, reach.environ)
+    Raises:
+        ConfigRefused: there is no token, or none that is one.
+    """
+    from agent.channels.telegram.api import TelegramApi
+
+    token = _telegram_token(wanted, environ)
     if not token:
         raise ConfigRefused(
             "channels.telegram has no token: ask @BotFather for one and set token_file or token, "
             "or BARNACLE_TELEGRAM_TOKEN"
         )
+    return TelegramApi(token, wanted.base_url, http)
+
+
+def _telegram(wanted: TelegramSettings, channels: ChannelsSettings, reach: Reach) -> Channel:
+    from agent.channels.keeping import Keeping
+    from agent.channels.telegram.channel import Place, TelegramChannel
+
+    api = telegram_api(wanted, reach.environ, reach.http)
     place = Place(
         reach.paths.state_dir / "telegram",
         Keeping(reach.paths.inbox),
@@ -108,7 +122,6 @@ def _telegram(wanted: TelegramSettings, channels: ChannelsSettings, reach: Reach
         COMMANDS,
         _transcriber(channels, reach),
     )
-    api = TelegramApi(token, wanted.base_url, reach.http)
     return TelegramChannel(api, wanted, place, reach.clock)
 
 
@@ -116,7 +129,12 @@ def _signal(wanted: SignalSettings, channels: ChannelsSettings, reach: Reach) ->
     from agent.channels.keeping import Keeping
     from agent.channels.signal.channel import Place, SignalChannel
 
-    place = Place(Keeping(reach.paths.inbox), reach.knows, _transcriber(channels, reach))
+    place = Place(
+        reach.paths.state_dir / "signal",
+        Keeping(reach.paths.inbox),
+        reach.knows,
+        _transcriber(channels, reach),
+    )
     return SignalChannel(wanted, place, reach.http, reach.clock)
 
 

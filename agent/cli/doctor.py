@@ -32,6 +32,7 @@ from agent.health.checks import (
     skills,
     spending,
     state,
+    telegram,
 )
 from agent.health.doctor import examine
 
@@ -56,6 +57,7 @@ CHECKS: Mapping[str, Check] = {
     "documents": documents.check,
     "skills": skills.check,
     "mcp": mcp.check,
+    "telegram": telegram.check,
     "signal": signal.check,
     "provider": provider.check,
     "spending": spending.check,

@@ -7,7 +7,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from functools import partial
 
-from agent.channels.settings import SignalSettings
+from agent.channels.settings import SignalSettings, TelegramSettings
 from agent.cli import surroundings
 from agent.cli.embedder import embedder_of
 from agent.clock import SystemClock
@@ -65,6 +65,9 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         probe_signal=partial(_probe_signal, signal)
         if (signal := settings.channels.signal)
         else None,
+        probe_telegram=partial(_probe_telegram, telegram)
+        if (telegram := settings.channels.telegram)
+        else None,
     )
 
 
@@ -72,6 +75,18 @@ async def _probe_signal(settings: SignalSettings) -> str:
     from agent.channels.signal.probing import probe  # noqa: PLC0415 - where it is configured
 
     return await probe(settings)
+
+
+async def _probe_telegram(settings: TelegramSettings) -> str:
+    from agent.channels.telegram.probing import probe  # noqa: PLC0415 - where it is configured
+    from agent.http import HttpClient  # noqa: PLC0415 - as above
+    from agent.reaching import telegram_api  # noqa: PLC0415 - as above
+
+    http = HttpClient()
+    try:
+        return await probe(telegram_api(settings, os.environ, http))
+    finally:
+        await http.aclose()
 
 
 def _spending(settings: Settings, paths: Paths) -> tuple[str, str]:

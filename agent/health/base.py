@@ -87,6 +87,7 @@ class Patient:
         devices: where the kernel shows them.
         mcp: configured MCP servers, by their names.
         probe_signal: how its daemon is, in a sentence; None where it is not configured.
+        probe_telegram: the same of the bot.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -113,6 +114,7 @@ class Patient:
     find_store: Callable[[], Store] | None = None
     find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
     probe_signal: Callable[[], Awaitable[str]] | None = None
+    probe_telegram: Callable[[], Awaitable[str]] | None = None
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

@@ -37,6 +37,7 @@ class Methods:
         self.has_drafts = has_drafts
         self._known: dict[str, Callable[[Json], Any]] = {
             "getme": lambda _: world.bot | {"can_join_groups": True},
+            "getwebhookinfo": lambda _: {"url": world.webhook, "pending_update_count": 0},
             "setmycommands": self._set_my_commands,
             "sendmessage": self._send_message,
             "sendmessagedraft": self._send_message_draft,

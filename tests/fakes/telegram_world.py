@@ -31,6 +31,7 @@ class World:
     """
 
     bot: Json = field(default_factory=bot)
+    webhook: str = ""
     updates: list[Json] = field(default_factory=list)
     messages: dict[tuple[int, int], Json] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
