@@ -224,7 +224,7 @@ async def at_work(
     enabling = Enabling(open_lines(enable_gpios(agent.settings)), agent.stop, agent.clock)
     delivery = Delivery(agent.journal, by_name, agent.clock, agent.activity, agent.redactor)
     conversations = _conversations(agent, button)
-    desk = Desk(opened.door.admit, opened.owner.ask, oversight, partial(_report, agent, reporter))
+    desk = Desk(*opened.checks, opened.owner.ask, oversight, partial(_report, agent, reporter))
     dispatcher = Dispatcher(agent.journal, conversations, by_name, delivery, desk)
     try:
         async with asyncio.TaskGroup() as tasks:

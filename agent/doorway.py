@@ -15,6 +15,7 @@ from agent.clock import Clock
 from agent.dispatch.activity import Activity
 from agent.dispatch.codes import Codes
 from agent.dispatch.delivery import Delivery
+from agent.dispatch.desk import Admit, Stands
 from agent.dispatch.door import Door
 from agent.dispatch.owner import ReachedOwner
 from agent.dispatch.pairing import Pairing, shown
@@ -80,6 +81,10 @@ class Opened:
     pairing: Pairing
     clock: Clock
     has_platforms: bool
+
+    @property
+    def checks(self) -> tuple[Admit, Stands]:
+        return self.door.admit, self.door.stands
 
     def reached(
         self,

@@ -10,6 +10,8 @@ from agent.messages import Inbound
 
 # Who a message is from, and whether it goes on
 Admit = Callable[[Inbound], Awaitable[Admitted | TurnedAway]]
+# Whether its sender is still let in when its turn comes
+Stands = Callable[[Inbound], bool]
 # The owner's word on a call in the turn of a message
 AskOwner = Callable[[Inbound, Question], Awaitable[Answer]]
 # How the device is, for somebody in a conversation
@@ -21,6 +23,7 @@ class Desk:
     """Says who comes in, what they may, and how things stand."""
 
     admit: Admit
+    stands: Stands
     ask: AskOwner
     oversight: Oversight
     report: Report

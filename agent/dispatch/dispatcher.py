@@ -55,7 +55,7 @@ class Dispatcher:
         self._oversight = desk.oversight
         # What an earlier run left is taken up: what begins by itself is not mistaken for it
         self.resumed = asyncio.Event()
-        attending = Attending(journal, conversations, channels, delivery, self._seams)
+        attending = Attending(journal, conversations, channels, delivery, self._seams, desk.stands)
         interrupts = conversations.interrupts
         self._queues = Queues(len(channels), attending, interrupts=interrupts)
         self._backlog = Backlog(journal, delivery)

@@ -60,6 +60,17 @@ class Door:
             return self._stranger(inbound)
         return _passed(inbound, person.person_id, person.rank)
 
+    def stands(self, inbound: Inbound) -> bool:
+        """Whether who a message was from is still let in, and may as much as when it came."""
+        if inbound.channel in self._local or inbound.strand is not None:
+            return True
+        if inbound.is_group and not self._people.listens_in(inbound.channel, inbound.reply_target):
+            return False
+        person = self._people.find(inbound.channel, inbound.sender)
+        if person is None:
+            return inbound.is_group and inbound.person == _member(inbound)
+        return person.person_id == inbound.person and inbound.provenance <= person.rank.trust
+
     async def _locally(self, inbound: Inbound) -> Admitted | TurnedAway:
         rank = Rank.of(inbound.provenance)
         if is_pairing(inbound.text):
@@ -77,7 +88,7 @@ class Door:
         if not self._people.listens_in(inbound.channel, inbound.reply_target):
             return self._nobody()
         if person is None:
-            return _passed(inbound, f"{inbound.channel}:{inbound.sender}", Rank.MEMBER)
+            return _passed(inbound, _member(inbound), Rank.MEMBER)
         return _passed(inbound, person.person_id, min(person.rank, Rank.USER))
 
     def _stranger(self, inbound: Inbound) -> TurnedAway:
@@ -88,6 +99,11 @@ class Door:
         """In a group, and to whoever shows no face, nothing is said."""
         self.strangers.count += 1
         return TurnedAway()
+
+
+def _member(inbound: Inbound) -> str:
+    """Somebody in a group, who is nobody else to us."""
+    return f"{inbound.channel}:{inbound.sender}"
 
 
 def _passed(inbound: Inbound, person: str, rank: Rank) -> Admitted | TurnedAway:

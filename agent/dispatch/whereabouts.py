@@ -62,7 +62,7 @@ class Whereabouts:
 
     async def ask(self, inbound: Inbound, question: Question) -> Answer:
         """The owner's word on a call in the turn that the message began."""
-        is_theirs = inbound.who == OWNER_ID and not inbound.is_group
+        is_theirs = inbound.who == OWNER_ID and not inbound.is_group and self._has_stayed(inbound)
         if inbound.who != OWNER_ID and not self._may_ask_for(inbound.who):
             return Answer.NONE
         if not is_theirs:
@@ -84,6 +84,13 @@ class Whereabouts:
                 if answer is not Answer.NONE:
                     return answer
         return Answer.NONE
+
+    def _has_stayed(self, inbound: Inbound) -> bool:
+        """Whoever was revoked in the middle of their turn says yes no more."""
+        if not inbound.person or self._channels[inbound.channel].abilities.is_local:
+            return True
+        person = self._people.find(inbound.channel, inbound.sender)
+        return person is not None and person.person_id == OWNER_ID
 
     def _known(self) -> tuple[Address, ...]:
         owner = self._people.owner()

@@ -20,7 +20,7 @@ from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import NOT_THE_OWNER_TEXT
 from agent.errors import StorageFull
 from agent.messages import ChatMessage, Effect, Outbound, Provenance
-from tests.fakes.channel import FakeChannel, RefusingChannel, message
+from tests.fakes.channel import AskedChannel, FakeChannel, RefusingChannel, message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import prompt_of, running, spoken
 from tests.fakes.memory import LostMemory, PreparedMemory, entry
@@ -341,27 +341,30 @@ async def test_only_the_owner_clears_an_emergency_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sender", "trust", "is_asked"),
+    ("sender", "trust", "asker"),
     [
-        ("owner", Provenance.OWNER, True),
-        ("owner", Provenance.SENSOR, True),
+        ("owner", Provenance.OWNER, ""),
+        ("owner", Provenance.SENSOR, ""),
         # What they quote or forward is nobody's order, and theirs to allow
-        ("owner", Provenance.WEB, True),
-        ("anna", Provenance.USER, False),
-        ("anna", Provenance.WEB, False),
+        ("owner", Provenance.WEB, ""),
+        ("anna", Provenance.USER, "somebody (anna) asked for it on fake"),
+        ("anna", Provenance.WEB, "somebody (anna) asked for it on fake"),
     ],
 )
+@pytest.mark.parametrize("answer", [Answer.YES, Answer.NO])
 async def test_nobody_says_yes_to_their_own_wish_but_the_owner(
-    tmp_path: Path, sender: str, trust: Provenance, *, is_asked: bool
+    tmp_path: Path, sender: str, trust: Provenance, asker: str, answer: Answer
 ) -> None:
-    channel = FakeChannel(Answer.YES)
+    channel = AskedChannel(answer)
     tool = CountingTool(Effect.HAZARD)
     provider = ScriptedProvider(calls((tool.name, '{"value": "on"}')), "done")
     async with running(tmp_path, provider, channel, tools=[tool]) as agent:
         asked = dataclasses.replace(message("go", sender=sender), provenance=trust)
         await agent.dispatcher.deliver(asked, agent.tasks)
         await channel.wait_for(1)
-    assert (len(channel.questions), len(tool.uses)) == ((1, 1) if is_asked else (0, 0))
+    assert [one.person for one in channel.asked] == ["owner"]
+    assert asker in channel.questions[0].reason
+    assert len(tool.uses) == (answer is Answer.YES)
 
 
 async def test_while_stopped_a_tool_that_acts_is_refused_with_the_remedy(tmp_path: Path) -> None:

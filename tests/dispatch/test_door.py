@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -5,9 +6,11 @@ import pytest
 from agent.dispatch.commands import NOT_ALLOWED_TEXT
 from agent.dispatch.door import Admitted, TurnedAway
 from agent.dispatch.pairing import STRANGER_TEXT
+from agent.dispatch.people import Group
+from agent.dispatch.rank import Rank
 from agent.dispatch.strangers import TOLD_EVERY_S
 from agent.messages import Inbound, Provenance
-from tests.fakes.household import GUEST, LET_IN, OWNER, STRANGER, USER, Household, said
+from tests.fakes.household import GUEST, LET_IN, OWNER, STRANGER, USER, Household, account, said
 
 IN_GROUP = {"is_group": True, "reply_target": LET_IN}
 ANYBODYS = ["/help", "/new", "/clear", "/stop"]
@@ -98,6 +101,37 @@ async def test_who_is_revoked_is_a_stranger_at_once(home: Household) -> None:
     assert isinstance(await home.door.admit(said("hi", USER)), Admitted)
     home.people.revoke(home.people.named("user"))
     assert text_of(await home.door.admit(said("hi", USER))) == STRANGER_TEXT
+
+
+async def test_what_waits_of_somebody_who_is_revoked_stands_no_more(home: Household) -> None:
+    waiting = []
+    for event in (said("hi", USER), said("hi", USER, **IN_GROUP), said("hi", STRANGER, **IN_GROUP)):
+        came = await home.door.admit(event)
+        assert isinstance(came, Admitted)
+        assert home.door.stands(came.inbound)
+        waiting.append(came.inbound)
+    user = home.people.named("user")
+    home.people.revoke(user)
+    assert [home.door.stands(one) for one in waiting] == [False, False, True]
+    # Somebody else by now, or less than they were
+    home.people.let_in(Rank.USER, account(USER), "Anna")
+    assert not home.door.stands(waiting[0])
+    group = Group(channel="telegram", target=LET_IN)
+    home.people.listen_in(group, wanted=False)
+    assert not home.door.stands(waiting[2])
+
+
+async def test_a_lower_role_takes_the_trust_of_what_waits(home: Household) -> None:
+    came = await home.door.admit(said("hi", GUEST))
+    assert isinstance(came, Admitted)
+    assert home.door.stands(came.inbound)
+    trusted = dataclasses.replace(came.inbound, provenance=Provenance.OWNER)
+    assert not home.door.stands(trusted)
+
+
+def test_the_machines_own_people_and_what_runs_by_itself_stand(home: Household) -> None:
+    assert home.door.stands(said("hi", "owner", "terminal"))
+    assert home.door.stands(said("hi", STRANGER, strand="job-tea"))
 
 
 async def test_memories_and_trust_follow_a_person_to_another_channel(home: Household) -> None:

@@ -9,7 +9,7 @@ from agent.dispatch.rank import Rank
 from agent.dispatch.whereabouts import ASKED_WITHIN_S, MAX_ASKED
 from agent.errors import ChannelUnavailable
 from agent.messages import Address, Inbound, Outbound
-from tests.fakes.channel import FakeChannel
+from tests.fakes.channel import FakeChannel, LocalChannel
 from tests.fakes.household import LET_IN, OWNER, STRANGER, USER, Household, account, said
 from tests.fakes.owners_places import LOCAL, places_of
 
@@ -128,6 +128,25 @@ async def test_nobody_makes_the_owners_telephone_ring_all_day(
     assert await found.ask(by("9999"), QUESTION) is Answer.NO
 
 
+async def test_who_was_revoked_in_their_turn_says_yes_no_more(home: Household) -> None:
+    telegram, signal = FakeChannel(Answer.YES), FakeChannel(Answer.NO)
+    found = places_of(home, {"telegram": telegram, "signal": signal})
+    home.people.revoke(home.people.named("owner"))
+    assert await found.ask(by(OWNER), QUESTION) is Answer.NONE
+    home.people.let_in(Rank.OWNER, account("uuid", "signal"))
+    assert await found.ask(by(OWNER), QUESTION) is Answer.NO
+    assert telegram.questions == []
+
+
 async def test_with_no_owner_nobody_says_yes(tmp_path: Path) -> None:
     found = places_of(Household(tmp_path, is_empty=True), {"telegram": FakeChannel(Answer.YES)})
     assert await found.ask(by(USER), QUESTION) is Answer.NONE
+
+
+async def test_the_owner_at_the_machine_says_yes_there(home: Household) -> None:
+    screen = LocalChannel(Answer.YES)
+    found = places_of(home, {"terminal": screen})
+    inbound = said("go", "owner", "terminal", person="owner", reply_target="local")
+    assert await found.ask(inbound, QUESTION) is Answer.YES
+    assert await found.confirm(QUESTION) is Answer.YES
+    assert screen.questions == [QUESTION, QUESTION]

@@ -47,6 +47,18 @@ class FakeChannel(Channel):
         return [message.text for message in self.sent[:count]]
 
 
+class AskedChannel(FakeChannel):
+    """Keeps whom it asked."""
+
+    def __init__(self, answer: Answer = Answer.NONE) -> None:
+        super().__init__(answer)
+        self.asked: list[Address] = []
+
+    async def ask(self, address: Address, question: Question) -> Answer:
+        self.asked.append(address)
+        return await super().ask(address, question)
+
+
 class LocalChannel(FakeChannel):
     """Who writes here is who the test says, also to a whole agent with its door."""
 

@@ -17,7 +17,8 @@ from agent.dispatch.gate import Gate
 from agent.dispatch.hooks import Hooks
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import Oversight
-from agent.dispatch.people import People
+from agent.dispatch.people import Account, People
+from agent.dispatch.rank import Rank
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnRunner
 from agent.dispatch.whereabouts import Whereabouts
@@ -81,8 +82,9 @@ async def running(
     delivery = Delivery(journal, channels, clock)
     oversight = Oversight(stop, [])
     people = People(folder / "people.json", clock)
+    people.let_in(Rank.OWNER, Account(channel=channel.name, sender="owner", target="chat"))
     owner = Whereabouts(people, channels, Activity(), clock, Address("terminal", "local", "owner"))
-    desk = Desk(_everybody, owner.ask, oversight, _all_is_well)
+    desk = Desk(_everybody, lambda _: True, owner.ask, oversight, _all_is_well)
     dispatcher = Dispatcher(journal, conversations, channels, delivery, desk)
     try:
         async with asyncio.TaskGroup() as tasks:
