@@ -7,12 +7,13 @@ from argparse import Namespace
 from collections.abc import Mapping
 from functools import partial
 
+from agent.channels.attached.place import NAME, connected
 from agent.channels.settings import SignalSettings, TelegramSettings
 from agent.cli import surroundings
 from agent.cli.embedder import embedder_of
 from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
-from agent.errors import ConfigRefused
+from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.health.base import Patient, Service, Store
 from agent.link.board import SerialBoard
 from agent.memory.backends import Place, may_hold_memories, open_backend, where
@@ -62,6 +63,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         environ=os.environ,
         find_store=lambda: _store(settings, paths),
         find_spending=lambda: _spending(settings, paths),
+        takes_terminals=lambda: _takes_terminals(paths),
         probe_signal=partial(_probe_signal, signal)
         if (signal := settings.channels.signal)
         else None,
@@ -75,6 +77,14 @@ async def _probe_signal(settings: SignalSettings) -> str:
     from agent.channels.signal.probing import probe  # noqa: PLC0415 - where it is configured
 
     return await probe(settings)
+
+
+def _takes_terminals(paths: Paths) -> bool:
+    try:
+        connected(paths.state_dir / NAME).close()
+    except ChannelUnavailable:
+        return False
+    return True
 
 
 async def _probe_telegram(settings: TelegramSettings) -> str:

@@ -88,6 +88,7 @@ class Patient:
         mcp: configured MCP servers, by their names.
         probe_signal: how its daemon is, in a sentence; None where it is not configured.
         probe_telegram: the same of the bot.
+        takes_terminals: whether an agent runs here; raises ChannelRefused where it is not for us.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -115,6 +116,7 @@ class Patient:
     find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
     probe_signal: Callable[[], Awaitable[str]] | None = None
     probe_telegram: Callable[[], Awaitable[str]] | None = None
+    takes_terminals: Callable[[], bool] = lambda: False
 
 
 Check = Callable[[Patient], Awaitable[Finding]]

@@ -1,17 +1,22 @@
 """Terminals attached to a running agent: real processes, real sockets, and an agent that dies."""
 
+import json
 import re
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from agent.channels.attached.attachment import BACK_TEXT, GONE_TEXT
-from tests.fakes.chat_process import ChatProcess
-from tests.fakes.daemon_process import DaemonProcess
+from agent.schedule.store import JobStore
+from tests.fakes.chat_process import ChatProcess, chat_environ
+from tests.fakes.daemon_process import START_LIMIT_S, DaemonProcess
 from tests.fakes.llm_server import Call, Json, Reply, sse, streamed
 from tests.fakes.llm_thread import LlmThread
 from tests.fakes.terminal_chat import TerminalChat
@@ -45,6 +50,14 @@ def without_times(screen: str) -> str:
 def answers_sent(folder: Path) -> list[tuple[str, str]]:
     with sqlite3.connect(folder / "state" / "agent.db") as journal:
         return list(journal.execute("SELECT text, state FROM outbox ORDER BY id"))
+
+
+def waiting(folder: Path) -> list[str]:
+    return [text for text, state in answers_sent(folder) if state == "pending"]
+
+
+def soon(seconds: int) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
 def test_lines_of_a_pipe_are_answered_by_the_agent_that_runs(tmp_path: Path) -> None:
@@ -167,3 +180,40 @@ def test_a_socket_that_is_left_over_holds_up_nobody(tmp_path: Path, end: str) ->
         daemon.start()
         with ChatProcess(tmp_path, "") as chat:
             assert "Barnacle" in chat.say("/status")
+
+
+def test_what_a_job_has_to_say_while_nobody_is_there_comes_at_the_next_chat(
+    tmp_path: Path,
+) -> None:
+    store = JobStore(tmp_path / "state" / "jobs.json")
+    with LlmThread() as service:
+        config = config_for(service)
+        with DaemonProcess(tmp_path, config):
+            with ChatProcess(tmp_path, config) as chat:
+                chat.say(f"at {soon(3)} say: Tea!")
+                chat.say(f"at {soon(3)} do: what time is it?")
+                assert chat.leave() == (0, "")
+            until(lambda: len(waiting(tmp_path)) == 2)
+            until(lambda: store.find("the_prompt").result == "kept until terminal is there")
+            with ChatProcess(tmp_path, config) as chat:
+                heard = [chat.hear(), chat.hear()]
+                assert chat.leave() == (0, "")
+            until(lambda: waiting(tmp_path) == [])
+    assert "Tea!" in heard
+    assert any("timezone" in line for line in heard)
+
+
+def test_doctor_says_whether_an_agent_runs(tmp_path: Path) -> None:
+    def examined() -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "agent.cli.main", "doctor", "--json"],
+            env=chat_environ(tmp_path, ""),
+            capture_output=True,
+            timeout=START_LIMIT_S,
+            check=False,
+        )
+        return str(json.loads(done.stdout)["chat"])
+
+    assert "no agent runs" in examined()
+    with DaemonProcess(tmp_path):
+        assert "attaches to it" in examined()
