@@ -32,7 +32,7 @@ class SignalPlatform:
         self.channel: Channel = self.restarted()
 
     def restarted(self) -> Channel:
-        place = Place(Keeping(self._folder / "inbox"), lambda _: True)
+        place = Place(self._folder / "signal", Keeping(self._folder / "inbox"), lambda _: True)
         wanted = SignalSettings(base_url=self._daemon.url)
         return SignalChannel(wanted, place, self._http, SystemClock())
 

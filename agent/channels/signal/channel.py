@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
@@ -16,6 +17,7 @@ from agent.channels.signal.fetching import Fetching
 from agent.channels.signal.letters import Letters
 from agent.channels.signal.listening import Ears, Listening
 from agent.channels.signal.places import parameters_of, written_of
+from agent.channels.signal.position import Position
 from agent.channels.signal.sending import Sending
 from agent.channels.signal.understanding import NAME
 from agent.channels.transcribing import Transcriber
@@ -41,8 +43,14 @@ MAX_TYPING = 200
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a channel shares with the rest of the agent; `knows` says whose files are fetched."""
+    """What a channel shares with the rest of the agent.
 
+    Args:
+        folder: for what has to outlive a restart.
+        knows: whose files are fetched.
+    """
+
+    folder: Path
     keeping: Keeping
     knows: Knows
     transcriber: Transcriber | None = None
@@ -73,7 +81,8 @@ class SignalChannel(Channel):
         self._asking = Asking(self._daemon, questions)
         fetching = Fetching(self._daemon, place.keeping, place.transcriber, self.pulse.beat)
         ears = Ears(questions, fetching, self._sending, place.knows, settings)
-        self._listening = Listening(self._daemon, ears, self.pulse, clock)
+        position = Position(place.folder / "position.json")
+        self._listening = Listening(self._daemon, ears, position, self.pulse, clock)
         self._typing: set[str] = set()
 
     async def listen(self, deliver: Deliver) -> None:

@@ -19,6 +19,7 @@ from agent.channels.signal.accounts import find_account
 from agent.channels.signal.daemon import SILENCE_LIMIT_S, Daemon
 from agent.channels.signal.envelope import Arrival, read_arrival
 from agent.channels.signal.fetching import Fetching, in_words
+from agent.channels.signal.position import Position
 from agent.channels.signal.sending import Sending
 from agent.channels.signal.understanding import (
     Self,
@@ -63,14 +64,15 @@ class Ears:
 class Listening:
     """Listens for one account."""
 
-    def __init__(self, daemon: Daemon, ears: Ears, pulse: Pulse, clock: Clock) -> None:
+    def __init__(
+        self, daemon: Daemon, ears: Ears, position: Position, pulse: Pulse, clock: Clock
+    ) -> None:
         self._daemon = daemon
         self._ears = ears
+        self._position = position
         self._pulse = pulse
         self._clock = clock
         self._me = Self(daemon.account)
-        # What the daemon numbered last, of those that were taken
-        self._after = ""
         # What has come and was not kept yet: the daemon tells everything once
         self._untaken: deque[Event] = deque()
         self._tries = 0
@@ -118,7 +120,7 @@ class Listening:
                     raise
             self._untaken.popleft()
             self._tries = 0
-            self._after = event.event_id
+            await self._position.advance(event.event_id)
             self._pulse.beat()
 
     def _may_try(self) -> bool:
@@ -133,12 +135,13 @@ class Listening:
         account = await find_account(self._daemon, self._ears.settings.account)
         self._me.learn(*account.names)
         self._daemon.account = account.name
+        await self._position.load(account.name)
         _log.info("listening to Signal as %s", account.name or "the daemon's only account")
 
     async def _events(self) -> AsyncGenerator[list[Event], None]:
         parser = SseParser(MAX_EVENT_BYTES)
         try:
-            async with self._daemon.events(self._after) as answer:
+            async with self._daemon.events(self._position.after) as answer:
                 while piece := await answer.read(SILENCE_LIMIT_S):
                     self._pulse.beat()
                     yield parser.feed(piece)

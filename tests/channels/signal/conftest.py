@@ -74,7 +74,7 @@ def signal(tmp_path: Path) -> Make:
         http = HttpClient()
         async with running(daemon or SignalDaemon()) as there:
             wanted = SignalSettings(base_url=there.url, **settings)  # type: ignore[arg-type]  # keys of the section
-            place = Place(Keeping(tmp_path / "inbox"), lambda _: knows)
+            place = Place(tmp_path / "signal", Keeping(tmp_path / "inbox"), lambda _: knows)
             channel = SignalChannel(wanted, place, http, clock or SystemClock())
             made = Signal(there, channel, Heard(), tmp_path / "inbox")
             try:

@@ -207,52 +207,6 @@ async def test_what_cannot_be_decrypted_is_told_and_not_delivered(
     assert "a message of Anna on Signal cannot be read (no session[2J)" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("accounts", "wanted", "used"),
-    [
-        ([{"number": NUMBER}], "", NUMBER),
-        ([{"number": NUMBER}], NUMBER, NUMBER),
-        ([{"number": NUMBER}, {"number": OTHER}], OTHER, OTHER),
-        ([{"number": None, "aci": ACCOUNT_ID}], "", ACCOUNT_ID),
-        ([{"number": NUMBER, "aci": ACCOUNT_ID}], ACCOUNT_ID.upper(), ACCOUNT_ID.upper()),
-    ],
-)
-async def test_the_account_is_found_or_named(
-    signal: Make, accounts: list[dict[str, object]], wanted: str, used: str
-) -> None:
-    daemon = SignalDaemon(accounts=accounts)
-    async with signal(daemon, account=wanted, is_listening=False) as it:
-        listening = it.listen()
-        await it.daemon.until_listened()
-        assert it.daemon.streams_asked[0][0] == used
-        listening.cancel()
-
-
-async def test_a_daemon_of_one_account_is_asked_for_no_list(signal: Make) -> None:
-    async with signal(SignalDaemon(is_single=True)) as it:
-        it.daemon.tell(in_group(f"{MENTIONED} you there", mentions=[mention(0)]))
-        await it.heard.until(1)
-        assert it.daemon.streams_asked == [("", "")]
-    assert it.heard.texts == ["you there"]
-
-
-@pytest.mark.parametrize(
-    ("accounts", "wanted", "clue"),
-    [
-        ([], "", "barnacle signal link"),
-        ([{"number": NUMBER}, {"number": OTHER}], "", "say which by channels.signal.account"),
-        ([{"number": NUMBER}], OTHER, "does not know the account"),
-    ],
-)
-async def test_an_account_that_is_not_there_is_a_persons_to_mend(
-    signal: Make, accounts: list[dict[str, object]], wanted: str, clue: str
-) -> None:
-    daemon = SignalDaemon(accounts=accounts)
-    async with signal(daemon, account=wanted, is_listening=False) as it:
-        with pytest.raises(ChannelRefused, match=clue):
-            await it.listen()
-
-
 async def test_an_account_that_went_away_after_it_was_found_is_told_so(signal: Make) -> None:
     async with signal(is_listening=False) as it:
         it.channel._daemon.account = OTHER
@@ -289,6 +243,17 @@ async def test_a_stream_that_ends_is_listened_to_again_and_misses_nothing(signal
         await it.heard.until(3)
         assert it.daemon.streams_asked[1] == (NUMBER, "2")
     assert it.heard.texts == ["one", "two", "while nobody listened"]
+
+
+async def test_a_new_agent_goes_on_where_the_last_one_ended(signal: Make) -> None:
+    daemon = SignalDaemon(numbers_events=True, waits_for_listeners=False)
+    async with signal(daemon) as it:
+        it.daemon.tell(message("one", timestamp=1))
+        await it.heard.until(1)
+    it.daemon.tell(message("in between", timestamp=2))
+    async with signal(it.daemon) as again:
+        await again.heard.until(1)
+    assert again.heard.texts == ["in between"]
 
 
 async def test_what_could_not_be_kept_is_kept_when_there_is_room(signal: Make) -> None:
