@@ -1,0 +1,69 @@
+import logging
+from pathlib import Path
+
+import pytest
+
+from agent.dispatch.activity import Activity
+from agent.dispatch.door import Admitted, TurnedAway
+from agent.dispatch.people import Account
+from agent.dispatch.rank import Rank
+from agent.doorway import Doorway
+from agent.settings import Paths
+from agent.tools.send_message import Addressee
+from tests.fakes.channel import FakeChannel, LocalChannel
+from tests.fakes.clock import SteppedClock
+from tests.fakes.household import said
+
+
+@pytest.fixture
+def doorway(tmp_path: Path) -> Doorway:
+    return Doorway(Paths(None, tmp_path), SteppedClock())
+
+
+def account(channel: str, sender: str) -> Account:
+    return Account(channel=channel, sender=sender, target=f"chat of {sender}")
+
+
+def test_until_somebody_is_paired_the_owner_is_written_to_at_the_machine(doorway: Doorway) -> None:
+    assert list(doorway.everyone()) == [Addressee("owner", "terminal", "local")]
+
+
+def test_everybody_is_written_to_by_name_and_their_first_account_by_the_plain_one(
+    doorway: Doorway,
+) -> None:
+    doorway.people.let_in(Rank.OWNER, account("telegram", "1"))
+    doorway.people.let_in(Rank.OWNER, account("signal", "u"))
+    doorway.people.let_in(Rank.GUEST, account("telegram", "2"), "Anna")
+    assert {(one.name, one.channel, one.target) for one in doorway.everyone()} == {
+        ("owner", "telegram", "chat of 1"),
+        ("owner (signal)", "signal", "chat of u"),
+        ("Anna", "telegram", "chat of 2"),
+    }
+
+
+async def test_the_first_start_with_a_platform_says_how_to_become_the_owner(
+    doorway: Doorway, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    screen, platform = LocalChannel(), FakeChannel()
+    await doorway.opened({"terminal": screen}, Activity()).greet_nobody()
+    assert caplog.text == ""
+    opened = doorway.opened({"terminal": screen, "telegram": platform}, Activity())
+    await opened.greet_nobody()
+    assert "nobody owns this device yet" in caplog.text
+    code = caplog.text.split("`")[1]
+    assert isinstance(await opened.door.admit(said("hello", "7")), TurnedAway)
+    await opened.door.admit(said(code, "7"))
+    came = await opened.door.admit(said("hello", "7"))
+    assert isinstance(came, Admitted)
+    assert opened.door.stands(came.inbound)
+    caplog.clear()
+    await opened.greet_nobody()
+    assert caplog.text == ""
+
+
+def test_what_a_stranger_sends_leaves_no_files(doorway: Doorway) -> None:
+    doorway.people.let_in(Rank.GUEST, account("telegram", "2"))
+    assert doorway.knows(said("", "2"))
+    assert not doorway.knows(said("", "3"))
+    assert not doorway.knows(said("", "2", "signal"))
