@@ -78,7 +78,7 @@ class Attending:
 
     async def _deliver(self, accepted: Accepted, answer: Outbound | None, showing: Showing) -> None:
         arrived = answer is None or await self._delivery.send(answer)
-        if not showing.has_marks:
+        if not showing.has_marks or accepted.inbox_id == inbox.NOT_KEPT:
             await showing.end(Mark.DONE)
             return
         state = await self._journal.look(lambda db: inbox.state(db, accepted.inbox_id))
@@ -120,6 +120,8 @@ class Attending:
                 raise
             except Exception:  # noqa: BLE001 - the turn supervisor: one message must not end the others
                 _log.exception("message %s broke its turn", current.inbound.message_id)
+            if work.accepted.inbox_id == inbox.NOT_KEPT:
+                break
             current = await self._journal.transact(lambda db: inbox.again(db, work.accepted))
         return await self._conversations.finish(work.accepted, PARKED_TEXT, state=InboxState.PARKED)
 

@@ -32,7 +32,7 @@ from agent.dispatch.prompt import (
 from agent.dispatch.quiet import says_nothing
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
-from agent.errors import MemoryUnavailable
+from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
 from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
@@ -50,6 +50,9 @@ MAX_MESSAGE_CHARS = 64 * 1024
 TOO_LONG_TEXT = f"That message is longer than {MAX_MESSAGE_CHARS} characters; I did not read it."
 # What the strand of a job's own conversation begins with
 JOB_STRAND = "job-"
+# A full disk is told of this often
+TOLD_EVERY_S = 3600.0
+NOT_KEPT_TEXT = "(My storage is full or takes no writing: I answer, and remember nothing of this.)"
 # A turn that changed something and was cut is reported, not repeated
 INTERRUPTED_TEXT = (
     "I was interrupted while working on your message, after I had begun to change something. "
@@ -89,6 +92,8 @@ class Conversations:
         self._agent = agent
         self._memory_settings = memory
         self._workspace = workspace
+        # When a full disk is told of next
+        self._next_told_s = 0.0
 
     def adopt(self, agent: AgentSettings, memory: MemorySettings) -> None:
         """Go by these from now on; a turn that has begun ends with the time it was given."""
@@ -163,7 +168,9 @@ class Conversations:
         files: Sequence[Attachment] = (),
         was_too_long: bool = False,
     ) -> Outbound:
-        """Commit an answer and what belongs to the history."""
+        """Commit an answer and what belongs to the history; without room it is only said."""
+        if accepted.inbox_id == inbox.NOT_KEPT:
+            return self._not_kept(accepted, text, files)
 
         def commit(db: sqlite3.Connection) -> Outbound:
             conversation = accepted.inbound.conversation
@@ -176,7 +183,22 @@ class Conversations:
                 inbox.close(db, said_before, InboxState.MERGED)
             return outbox.add(db, accepted, text, files)
 
-        return await self._parts.journal.transact(commit)
+        try:
+            return await self._parts.journal.transact(commit)
+        except StorageFull as err:
+            _log.error("an answer is not kept: %s", err)
+            return self._not_kept(accepted, text, files)
+
+    def _not_kept(self, accepted: Accepted, text: str, files: Sequence[Attachment]) -> Outbound:
+        now_s, inbound = self._parts.clock.monotonic_s(), accepted.inbound
+        if now_s >= self._next_told_s:
+            self._next_told_s = now_s + TOLD_EVERY_S
+            text = f"{text}\n\n{NOT_KEPT_TEXT}"
+        to, about = inbound.reply_target, inbound.answers
+        kept = tuple(files)
+        return Outbound(
+            outbox.NOT_KEPT, inbound.channel, to, text, about, inbound.thread, files=kept
+        )
 
     async def _keep_quiet(self, accepted: Accepted) -> None:
         """Nothing is sent, and no later turn reads it again."""

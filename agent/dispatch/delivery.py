@@ -76,6 +76,8 @@ class Delivery:
         It waits for what was handed over before it for the same place.
         """
         outbox_id = message.outbox_id
+        if outbox_id == outbox.NOT_KEPT:
+            return await self.send_unrecorded(message)
         if outbox_id in self._under_way or outbox_id in self._lately or not self.attends(message):
             return False
         self._under_way.add(message.outbox_id)

@@ -5,6 +5,7 @@ Messages of one conversation wait for each other; conversations do not. Commands
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from agent.dispatch.conversation import Conversations
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.desk import Desk
 from agent.dispatch.door import TurnedAway
-from agent.dispatch.inbox import Accepted
+from agent.dispatch.inbox import NOT_KEPT, Accepted
 from agent.dispatch.journal import InboxState
 from agent.dispatch.queues import Queues, Work
 from agent.dispatch.rank import Rank
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from agent.dispatch.inquiries import Inquiries
 
 _log = logging.getLogger(__name__)
+
+# More than a platform sends again at once
+MAX_UNKEPT = 1000
 
 NOTHING_TO_STOP_TEXT = "There is nothing to stop."
 
@@ -58,6 +62,7 @@ class Dispatcher:
         attending = Attending(journal, conversations, channels, delivery, self._seams, desk.stands)
         interrupts = conversations.interrupts
         self._queues = Queues(len(channels), attending, interrupts=interrupts)
+        self._unkept: deque[tuple[str, str]] = deque(maxlen=MAX_UNKEPT)
         self._backlog = Backlog(journal, delivery)
         # At once where it is set already, as after a restart
         desk.oversight.stop.listen(self._queues.stop_all)
@@ -89,18 +94,28 @@ class Dispatcher:
         begins = command is None and self._queues.is_free_for(inbound.conversation)
         # Claimed before anything waits: two quick messages are not both the answer
         with self._inquiries.claimed(inbound.conversation if command is None else "") as asker:
-            accepted = await self._journal.transact(
-                lambda db: inbox.accept(db, inbound, begins=begins)
-            )
+            accepted = await self._accept(inbound, begins=begins)
             is_answer = accepted is not None and asker.hear(accepted.inbound)
         crash_point("inbox.accepted")
         if accepted is None:
             _log.info("%s %s came again; dropped", inbound.channel, inbound.message_id)
         elif is_answer:
             answered = accepted.inbox_id
-            await self._journal.transact(lambda db: inbox.close(db, answered, InboxState.ANSWERED))
+            self._journal.later(lambda db: inbox.close(db, answered, InboxState.ANSWERED))
         else:
             self._go_on(accepted, tasks)
+
+    async def _accept(self, inbound: Inbound, *, begins: bool) -> Accepted | None:
+        try:
+            return await self._journal.transact(lambda db: inbox.accept(db, inbound, begins=begins))
+        except StorageFull as err:
+            # Answered from memory: once, as far as memory goes back
+            known = (inbound.channel, inbound.message_id)
+            if known in self._unkept:
+                return None
+            self._unkept.append(known)
+            _log.error("message %s is not kept: %s", inbound.message_id, err)
+            return Accepted(NOT_KEPT, inbound, has_begun=True)
 
     def _go_on(self, accepted: Accepted, tasks: asyncio.TaskGroup) -> None:
         """With a turn, in its order; a command overtakes all, and what is old is only told of."""
@@ -168,6 +183,8 @@ class Dispatcher:
 
     async def _before_effect(self, work: Work) -> None:
         inbox_id = work.accepted.inbox_id
+        if inbox_id == NOT_KEPT:
+            raise StorageFull("there is no room even for the message that wants it")
         work.has_acted = True
         await self._journal.transact(lambda db: inbox.mark_acted(db, inbox_id))
         crash_point("effect.intended")

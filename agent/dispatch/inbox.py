@@ -31,6 +31,10 @@ _USUAL = {
 }
 
 
+# The id of a message that there was no room for: it is answered all the same
+NOT_KEPT = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Accepted:
     """A message that is ours to answer.

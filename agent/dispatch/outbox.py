@@ -14,6 +14,9 @@ from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import OutboxState
 from agent.messages import Attachment, Outbound
 
+# The id of an answer that there was no room for
+NOT_KEPT = 0
+
 _Files = tuple[Attachment, ...]
 
 # What waits for somebody who is away: as much as a person reads on coming back

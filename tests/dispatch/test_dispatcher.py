@@ -323,8 +323,7 @@ async def test_an_emergency_stop_needs_no_storage(
 
     async with running(tmp_path, EchoProvider(), FakeChannel()) as agent:
         monkeypatch.setattr(inbox, "accept", full)
-        with pytest.raises(StorageFull):
-            await agent.say("/estop")
+        await agent.say("/estop")
         assert agent.oversight.stop.is_set
 
 

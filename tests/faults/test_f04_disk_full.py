@@ -1,0 +1,91 @@
+"""F04: without room it goes on answering, says so once, acts on nothing, and recovers by itself.
+
+The limit is the kernel's, on the size of this process's files, with the real database.
+"""
+
+import contextlib
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.dispatch import inbox, outbox
+from agent.dispatch.conversation import NOT_KEPT_TEXT
+from tests.fakes.channel import FakeChannel
+from tests.fakes.dispatching import Running, running
+from tests.fakes.provider import EchoProvider, ScriptedProvider, calls
+from tests.fakes.tools import CountingTool
+
+
+@contextlib.contextmanager
+def full_disk(most_bytes: int) -> Iterator[None]:
+    """No file grows beyond this."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def log_bytes(folder: Path) -> int:
+    return (folder / "agent.db-wal").stat().st_size
+
+
+async def settled(agent: Running) -> None:
+    """What can wait is written."""
+    await agent.journal.transact(lambda _db: None)
+
+
+async def test_it_answers_says_so_once_and_recovers(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        await agent.say("before", "1")
+        await channel.wait_for(1)
+        await settled(agent)
+        with full_disk(log_bytes(tmp_path)):
+            for number in (2, 3):
+                await agent.say(f"full {number}", f"{number}")
+                await channel.wait_for(number)
+            # The platform sends again what it thinks is not received
+            await agent.say("full 3", "3")
+        await agent.say("after", "4")
+        said = await channel.wait_for(4)
+        await settled(agent)
+        assert await agent.journal.transact(inbox.unanswered) == []
+        assert await agent.journal.transact(outbox.undelivered) == []
+    assert said == [
+        "echo: before",
+        f"echo: full 2\n\n{NOT_KEPT_TEXT}",
+        "echo: full 3",
+        "echo: after",
+    ]
+
+
+async def test_no_room_at_any_write_of_a_turn_loses_no_answer(tmp_path: Path) -> None:
+    channel, said = FakeChannel(), 0
+    async with running(tmp_path, EchoProvider(), channel) as agent:
+        await agent.say("warm up", "warm")
+        await channel.wait_for(1)
+        await settled(agent)
+        # Room for a little more each time: another write of the turn is the first that fails
+        for room in range(0, 9 * 536, 268):
+            with full_disk(log_bytes(tmp_path) + room):
+                await agent.say(f"{room}", f"{room}")
+                said += 1
+                assert (await channel.wait_for(1 + said))[-1].startswith(f"echo: {room}")
+            await settled(agent)
+        assert await agent.journal.transact(outbox.undelivered) == []
+
+
+async def test_what_cannot_be_recorded_is_not_done(tmp_path: Path) -> None:
+    channel, tool = FakeChannel(), CountingTool()
+    provider = ScriptedProvider("hi", calls(("lamp", '{"value":"on"}')), "it did not work")
+    async with running(tmp_path, provider, channel, tools=[tool]) as agent:
+        await agent.say("before", "1")
+        await channel.wait_for(1)
+        await settled(agent)
+        with full_disk(log_bytes(tmp_path)):
+            await agent.say("lamp on", "2")
+            await channel.wait_for(2)
+    assert tool.uses == []
+    assert "could not be recorded" in provider.requests[-1].messages[-1].text
