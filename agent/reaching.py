@@ -46,6 +46,8 @@ COMMANDS = (
     ("estop", "emergency stop: every output safe"),
     ("memory", "what is remembered of you"),
     ("model", "which model answers here"),
+    ("models", "the models that there are"),
+    ("board", "how the boards are, and what is wired to them"),
     ("jobs", "what is done for you at times"),
     ("pair", "say a code, so that the agent knows you"),
 )
