@@ -303,3 +303,16 @@ class TestBetweenPrompts:
         self.lines.typed.put_nowait(None)
         await listening
         assert self.received == ["hello"]
+
+
+async def test_what_comes_in_the_middle_of_an_answer_does_not_tear_it() -> None:
+    chat = Chat("x", plain=False)
+
+    async def deliver(inbound: Inbound) -> None:
+        await chat.terminal.draft(inbound, "It ")
+        chat.terminal.tell("The agent is gone.")
+        await chat.terminal.draft(inbound, "It is")
+        await chat.terminal.send(answer_to(inbound, "It is on."))
+
+    await chat.terminal.listen(deliver)
+    assert "".join(chat.shown) == "It \nThe agent is gone.\nIt is on.\n\n"

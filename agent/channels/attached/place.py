@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from agent.channels.attached.peers import group_id
+from agent.channels.attached.peers import GROUP, group_id
 from agent.errors import ChannelRefused, ChannelUnavailable
 
 NAME = "chat.sock"
@@ -66,7 +66,8 @@ def connected(path: Path) -> socket.socket:
     except PermissionError as err:
         connection.close()
         raise ChannelRefused(
-            f"you may not open {path}: the agent's owner can let you into its group"
+            f"you may not open {path}: the agent's owner can let you into the group {GROUP}, "
+            "and --state-dir names a folder for an agent of your own"
         ) from err
     except OSError as err:
         connection.close()

@@ -59,9 +59,11 @@ class Reception:
         self._clock = clock
         self._serve = serve
         self._inside: Counter[int] = Counter()
+        self._group: int | None = None
 
     async def run(self, listening: socket.socket) -> None:
         """Until cancelled."""
+        self._group = await asyncio.to_thread(group_id)
         async with asyncio.TaskGroup() as tasks:
             while True:
                 connection = await self._accept(listening)
@@ -82,7 +84,7 @@ class Reception:
         wire = Wire(connection, MAX_SAID_FRAME_BYTES)
         try:
             peer = peer_of(connection)
-            who = visitor(peer, os.geteuid(), group_id())
+            who = visitor(peer, os.geteuid(), self._group)
             if who is None:
                 _log.warning("user %d wanted to attach and is not let in", peer.uid)
                 await _turn_away(wire, refusal(peer))
