@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from agent.clock import Clock
 from agent.dispatch.commands import NOT_ALLOWED_TEXT, command_of, may
 from agent.dispatch.pairing import STRANGER_TEXT, Pairing, is_pairing
-from agent.dispatch.people import Person
+from agent.dispatch.people import OWNER_ID, Person
 from agent.dispatch.rank import Rank
 from agent.dispatch.strangers import Strangers
 from agent.messages import Inbound, Provenance
@@ -77,7 +77,9 @@ class Door:
             return TurnedAway(await self._pairing.obey(inbound, rank))
         if not may(command_of(inbound.text), rank):
             return TurnedAway(NOT_ALLOWED_TEXT)
-        return Admitted(replace(inbound, person=inbound.sender))
+        # Of two accounts with one name only the owner's is the owner
+        is_other = inbound.sender == OWNER_ID and rank is not Rank.OWNER
+        return Admitted(replace(inbound, person=_member(inbound) if is_other else inbound.sender))
 
     async def _pair(self, inbound: Inbound, rank: Rank | None) -> TurnedAway:
         text = await self._pairing.obey(inbound, rank)
@@ -102,7 +104,7 @@ class Door:
 
 
 def _member(inbound: Inbound) -> str:
-    """Somebody in a group, who is nobody else to us."""
+    """Somebody who is nobody else to us."""
     return f"{inbound.channel}:{inbound.sender}"
 
 

@@ -87,6 +87,12 @@ async def test_the_machine_says_who_sits_at_it(home: Household) -> None:
     assert (came.inbound.person, came.inbound.provenance) == ("owner", Provenance.OWNER)
 
 
+async def test_who_is_only_called_the_owner_is_another(home: Household) -> None:
+    came = await home.door.admit(said("hi", "owner", "terminal", provenance=Provenance.USER))
+    assert isinstance(came, Admitted)
+    assert (came.inbound.person, came.inbound.provenance) == ("terminal:owner", Provenance.USER)
+
+
 async def test_the_owner_at_the_machine_lets_others_in(home: Household) -> None:
     event = said("/pair new guest Carla", "owner", "terminal", provenance=Provenance.OWNER)
     text = text_of(await home.door.admit(event))
