@@ -5,6 +5,7 @@ from argparse import Namespace
 from agent.briefing import Briefing
 from agent.cli import exits, surroundings
 from agent.cli.output import say, say_json
+from agent.clock import SystemClock
 from agent.dispatch.project import FILES, ProjectFile
 from agent.dispatch.prompt import PromptSetting, changing_prompt, stable_sections
 from agent.errors import BadArguments
@@ -42,7 +43,7 @@ def _print(settings: Settings, paths: Paths, briefing: Briefing, *, as_json: boo
         has_hardware=True,
         briefing=briefing.sections(),
     )
-    sections = [*stable_sections(setting), changing_prompt(0.0, ())]
+    sections = [*stable_sections(setting), changing_prompt(SystemClock().wall_s(), ())]
     sizes = [(_title(section), len(section.encode())) for section in sections]
     if as_json:
         say_json([{"section": title, "bytes": size} for title, size in sizes])

@@ -4,7 +4,7 @@ What cannot be shown at all is shown as the text it is; nothing that a model wro
 """
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -128,17 +128,38 @@ def _list(opening: "Token", inside: Sequence["Token"]) -> Styled:
     items = []
     for group in _groups(inside):
         mark = "• " if number is None else f"{number}. "
-        items.append(joined((Styled(mark), _item(group[1:-1])), ""))
+        items.append(_marked(mark, _item(group[1:-1])))
         number = None if number is None else number + 1
-    return joined(items, "\n")
+    return _closely(items)
+
+
+def _marked(mark: str, item: Styled) -> Styled:
+    if _is_block(item, 0):
+        return joined((Styled(mark.rstrip()), item), "\n\n")
+    return joined((Styled(mark), item), "")
+
+
+def _closely(pieces: Iterable[Styled]) -> Styled:
+    """Line below line; a block of code has an empty one before and after it."""
+    whole: Styled | None = None
+    for piece in pieces:
+        if whole is None:
+            whole = piece
+            continue
+        is_apart = _is_block(whole, len(whole.text) - 1) or _is_block(piece, 0)
+        whole = joined((whole, piece), "\n\n" if is_apart else "\n")
+    return whole or Styled("")
+
+
+def _is_block(piece: Styled, place: int) -> bool:
+    return any(s.style is Style.BLOCK and s.start <= place < s.end for s in piece.spans)
 
 
 def _item(tokens: Sequence["Token"]) -> Styled:
     """An item: what is below its first block is set in."""
     shown = [_block(group) for group in _groups(tokens)]
-    return joined(
-        (_set_in(one) if place else one for place, one in enumerate(shown) if one.text.strip()),
-        "\n",
+    return _closely(
+        _set_in(one) if place else one for place, one in enumerate(shown) if one.text.strip()
     )
 
 

@@ -28,7 +28,9 @@ def written(styled: Styled) -> str:
         markdown = _written(styled.without(*given_up))
         if spelled(read(markdown)).text == text:
             return markdown
-    return _plainly(styled)
+    plainly = _plainly(styled)
+    # Without its blocks of code nothing is left that could be read in another way
+    return plainly if spelled(read(plainly)).text == text else _written(Styled(text))
 
 
 def _plainly(styled: Styled) -> str:

@@ -37,3 +37,9 @@ def test_styles_nest() -> None:
         (Style.BOLD, "a b"),
         (Style.ITALIC, "b"),
     }
+
+
+def test_code_in_a_list_stands_apart() -> None:
+    shown = read("1. ```\n   x\n   ```\n2. a\n   ```\n   y\n   ```\n   b")
+    assert shown.text == "1.\n\nx\n\n2. a\n\ny\n\n  b"
+    assert [shown.text[s.start : s.end] for s in shown.spans] == ["x", "y"]

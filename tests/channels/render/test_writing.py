@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.channels.render.reading import cleaned, read
@@ -10,6 +10,7 @@ from tests.fakes.markdown import answers
 
 
 @given(answers)
+@example("0. 0\n   - 0\n1. ~~~~~\n   - ~~~~~")
 def test_what_was_read_and_written_is_read_as_the_same_text(markdown: str) -> None:
     styled = read(markdown)
     assert spelled(read(written(styled))).text == spelled(styled).text
