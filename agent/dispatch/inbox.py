@@ -3,6 +3,7 @@
 Functions take a connection inside a transaction, so that a caller can combine them.
 """
 
+import logging
 import sqlite3
 from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any
@@ -11,6 +12,8 @@ import msgspec
 
 from agent.dispatch.journal import InboxState
 from agent.messages import Inbound
+
+_log = logging.getLogger(__name__)
 
 # Those that something is looked up by; the rest of a message is kept together
 _OWN = (
@@ -129,7 +132,16 @@ def unanswered(connection: sqlite3.Connection) -> list[Accepted]:
         f"SELECT id, attempts, acted, more, {', '.join(_OWN)} FROM inbox"  # noqa: S608 - constants only
         " WHERE state IN ('accepted', 'running') ORDER BY id"
     )
-    return [_accepted(row) for row in rows]
+    return [accepted for row in rows if (accepted := _readable(row)) is not None]
+
+
+def _readable(row: tuple[Any, ...]) -> Accepted | None:
+    try:
+        return _accepted(row)
+    except msgspec.MsgspecError as err:
+        # It is left as it is, for a person to look at
+        _log.error("message %s of the inbox is damaged: %s", row[0], err)
+        return None
 
 
 def _more(inbound: Inbound) -> bytes | None:

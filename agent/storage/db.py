@@ -7,6 +7,7 @@ every call belongs in a thread.
 import sqlite3
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from agent.errors import StorageFull
@@ -78,6 +79,8 @@ def _open(path: Path, migrations: Sequence[str], page_bytes: int) -> sqlite3.Con
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
     )
     try:
+        # A byte that the disk has changed spoils a text, not the start of the agent
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         connection.execute(f"PRAGMA page_size={page_bytes}")
         for pragma in _PRAGMAS:
             connection.execute(pragma)

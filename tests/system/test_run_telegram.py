@@ -15,6 +15,7 @@ from agent.health.starts import MANY_STARTS, Starts
 from agent.health.status import read_status
 from tests.fakes import llm_server, telegram_server
 from tests.fakes.chat_process import chat_environ
+from tests.fakes.llm_server import Json, Reply
 from tests.fakes.obedient_model import obey
 from tests.fakes.telegram_server import Fault, TelegramServer
 from tests.fakes.telegram_world import ANNA
@@ -74,6 +75,35 @@ async def test_a_person_pairs_with_the_code_in_the_log_and_is_answered(tmp_path:
             async with asyncio.timeout(LIMIT_S):
                 await process.communicate()
             assert process.returncode == 0
+
+
+async def test_told_to_end_in_a_turn_it_ends_at_once_and_answers_after_the_next_start(
+    tmp_path: Path,
+) -> None:
+    hangs = asyncio.Event()
+
+    def respond(request: Json) -> Reply:
+        return Reply(stalls=True) if hangs.is_set() else obey(request)
+
+    async with telegram_server.running() as server, llm_server.running(respond) as model:
+        server.longest_poll_s = 1.0
+        async with daemon(tmp_path, config(server, model.base_url)) as process:
+            await server.world.write(f"/pair {await code_in_log(process)}")
+            await until_shown(server, "wner")
+            hangs.set()
+            asked = len(model.requests)
+            await server.world.write("Hello there")
+            async with asyncio.timeout(LIMIT_S):
+                while len(model.requests) == asked:  # noqa: ASYNC110 - another process asks
+                    await asyncio.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            async with asyncio.timeout(LIMIT_S):
+                await process.communicate()
+            assert process.returncode == 0
+        hangs.clear()
+        async with daemon(tmp_path, config(server, model.base_url)):
+            await until_shown(server, "I only obey a few phrases.")
+        assert server.world.shown(ANNA).count("I only obey a few phrases.") == 1
 
 
 async def test_in_a_crash_loop_it_talks_without_tools_and_tells_the_owner(tmp_path: Path) -> None:
