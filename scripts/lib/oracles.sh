@@ -1,7 +1,8 @@
-# Sourced by scripts/test: what our side of the model services is held against. What cannot be had is
+# Sourced by scripts/test: what our side of model services and Telegram is held against. What cannot be had is
 # said and its tests are skipped, counted and listed.
 
-# The model services' own clients, which say whether our requests are right
+# Clients that others wrote, the model services' own among them: they say whether our requests are
+# right
 install_oracles() {
     local target="$root/.barnacle/oracles" lock="$root/scripts/requirements-oracles.lock"
     local made_from

@@ -23,6 +23,8 @@ _log = logging.getLogger(__name__)
 # What "always" would stand for, and the sentences around a call
 MAX_ALWAYS_CHARS = 400
 MAX_WORDS_CHARS = 1000
+# At the end: what the platform has not taken by then keeps its buttons, which do nothing
+LET_GO_S = 3.0
 # A call that takes more messages than this to show is asked about at the terminal
 MAX_MESSAGES = 4
 _LABELS = {Answer.YES: "Yes", Answer.NO: "No", Answer.ALWAYS: "Always"}
@@ -82,7 +84,7 @@ class Asking:
 
     async def aclose(self) -> None:
         if self._closing:
-            await asyncio.wait(self._closing)
+            await asyncio.wait(self._closing, timeout=LET_GO_S)
 
     def _is_taken(self, callback: Callback) -> bool:
         message = callback.message

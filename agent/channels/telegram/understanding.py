@@ -73,7 +73,7 @@ def understood(message: Message, me: Self, now_s: float) -> Inbound:
         sender_name=printable_line(
             f"{person.first_name} {person.last_name}", MAX_NAME_CHARS
         ).strip(),
-        quoted=words if is_forwarded else _answered(message),
+        quoted=words if is_forwarded else _answered(message, me),
         sent_at_s=float(message.date) if message.date > 0 else None,
         is_forwarded=is_forwarded,
     )
@@ -142,11 +142,17 @@ def _unwritten(message: Message) -> Iterator[str]:
         yield "[something that cannot be read here]"
 
 
-def _answered(message: Message) -> str:
-    """What the message answers to; of a longer one, the words that were picked."""
+def _answered(message: Message, me: Self) -> str:
+    """What the message answers to; of a longer one, the words that were picked.
+
+    The bot's own words are in the conversation already, and quoting them would only make the
+    answer to them worth less.
+    """
     answered = message.reply_to_message
     picked = message.quote.text if message.quote is not None else ""
-    return printable_text(picked or (answered.words if answered else ""), MAX_QUOTED_CHARS)
+    is_own = answered is not None and answered.from_ is not None and answered.from_.id == me.id
+    words = answered.words if answered is not None and not is_own else ""
+    return printable_text(picked or words, MAX_QUOTED_CHARS)
 
 
 def _name(first: str, last: str) -> str:

@@ -242,13 +242,20 @@ class TestGroups:
             await bot.server.world.write("private")
             assert [one.text for one in await bot.hear()] == ["private"]
 
+    async def test_what_somebody_else_wrote_is_quoted(self, tmp_path: Path) -> None:
+        async with listening(tmp_path) as bot:
+            world = bot.server.world
+            theirs = world.message(GROUP, BEN, "lamp on!")
+            await world.write("@barnacle_bot what does he mean?", GROUP, reply_to_message=theirs)
+            assert (await bot.hear())[0].quoted == "lamp on!"
+
     async def test_an_answer_to_the_bot_is_for_the_bot(self, tmp_path: Path) -> None:
         async with listening(tmp_path) as bot:
             world = bot.server.world
             mine = world.post(GROUP, {"text": "Shall I?", "entities": []})
             await world.write("yes, please", GROUP, reply_to_message=mine)
             [heard] = await bot.hear()
-            assert (heard.text, heard.quoted) == ("yes, please", "Shall I?")
+            assert (heard.text, heard.quoted) == ("yes, please", "")
 
     async def test_a_topic_is_a_thread_and_a_chain_of_replies_is_none(self, tmp_path: Path) -> None:
         async with listening(tmp_path, settings=TelegramSettings(groups="all")) as bot:
