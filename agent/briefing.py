@@ -5,10 +5,8 @@ Nothing is read again that has not changed on the disk.
 
 from pathlib import Path
 
-from agent.dispatch.project import ProjectFiles
+from agent.dispatch.project import APPROVALS_FILE, ProjectFiles
 from agent.settings import Paths
-
-PROJECT_FILE = "project.json"
 
 
 class Briefing:
@@ -16,7 +14,7 @@ class Briefing:
 
     def __init__(self, paths: Paths) -> None:
         self._paths = paths
-        self.files = ProjectFiles(paths.workspace, paths.state_dir / PROJECT_FILE)
+        self.files = ProjectFiles(paths.workspace, paths.state_dir / APPROVALS_FILE)
         self._skills = ""
         self._seen: tuple[object, ...] | None = None
 
@@ -25,14 +23,14 @@ class Briefing:
         return tuple(filter(None, (self._skills_section(), self.files.section())))
 
     def _skills_section(self) -> str:
+        from agent.tools.skills import APPROVALS_FILE as SKILL_APPROVALS  # noqa: PLC0415 - as below
         from agent.tools.skills import (  # noqa: PLC0415 - the first turn needs it, no start
-            APPROVALS_FILE,
             FOLDER,
             skills_section,
         )
 
         workspace, state_dir = self._paths.workspace, self._paths.state_dir
-        seen = tuple(map(_changed_at, (state_dir / APPROVALS_FILE, workspace / FOLDER)))
+        seen = tuple(map(_changed_at, (state_dir / SKILL_APPROVALS, workspace / FOLDER)))
         if seen != self._seen:
             self._skills = skills_section(workspace, state_dir) if seen[0] else ""
             self._seen = seen

@@ -16,6 +16,7 @@ from agent.printable import printable_text
 from agent.security.paths import open_beneath
 from agent.storage.files import write_atomic
 
+APPROVALS_FILE = "project.json"
 FILES = ("IDENTITY.md", "SOUL.md", "USER.md", "AGENTS.md")
 # Of each; the rest is cut and said to be
 MAX_CHARS = 20_000
