@@ -73,7 +73,9 @@ def with_short_result(message: ChatMessage, limit: int) -> ChatMessage:
 
 def _stale(message: ChatMessage) -> ChatMessage:
     if message.role is Role.USER:
-        return replace(message, text=_PICTURE.sub(SEEN_PICTURE, message.text))
+        # Mostly there is none, and this is done for every message of every turn
+        text = _PICTURE.sub(SEEN_PICTURE, message.text)
+        return message if text == message.text else replace(message, text=text)
     return with_short_result(message, STALE_RESULT_CHARS)
 
 

@@ -8,6 +8,7 @@ Functions take a connection inside a transaction.
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import msgspec
 
@@ -23,6 +24,8 @@ _decode = msgspec.json.Decoder(ChatMessage).decode
 KEPT_SHARE = 0.6
 # Of the results of a turn that is too long by itself; as much as of one that no model took
 LONGEST_RESULT_CHARS = 2000
+# Of the longest history that is usual; a cache of long messages would be a memory hog
+_CACHED_MESSAGES, _LONGEST_CACHED_BYTES = 1024, 1024
 # A message in the database takes about this many bytes for a token, rather fewer
 _BYTES_PER_TOKEN = 3
 
@@ -47,7 +50,10 @@ class _Kept:
     row_id: int
     message: ChatMessage
     provenance: Provenance
+    tokens: int
 
+
+_Read = tuple[ChatMessage, Provenance, int]
 
 NOTHING_SAID = History((), Provenance.OWNER)
 
@@ -83,7 +89,7 @@ def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) ->
     if size_bytes <= max_tokens * _BYTES_PER_TOKEN:
         return False
     kept = _rows(connection, conversation)
-    if sum(tokens_of(row.message) for row in kept) <= max_tokens:
+    if sum(row.tokens for row in kept) <= max_tokens:
         return False
     _compact(connection, conversation, kept, int(max_tokens * KEPT_SHARE))
     return True
@@ -92,7 +98,7 @@ def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) ->
 def halve(connection: sqlite3.Connection, conversation: str) -> None:
     """Keep about half: a model could not be shown all of it."""
     kept = _rows(connection, conversation)
-    _compact(connection, conversation, kept, sum(tokens_of(row.message) for row in kept) // 2)
+    _compact(connection, conversation, kept, sum(row.tokens for row in kept) // 2)
 
 
 def clear(connection: sqlite3.Connection, conversation: str) -> int:
@@ -110,7 +116,20 @@ def _rows(connection: sqlite3.Connection, conversation: str) -> list[_Kept]:
         "SELECT id, message, provenance FROM turns WHERE conversation = ? ORDER BY id",
         (conversation,),
     )
-    return [_Kept(row_id, _decode(blob), Provenance(trust)) for row_id, blob, trust in rows]
+    return [_Kept(row_id, *_read(blob, trust)) for row_id, blob, trust in rows]
+
+
+def _read(blob: bytes, trust: int) -> _Read:
+    """Every turn of a conversation reads again what the one before it read."""
+    return (_read_again if len(blob) <= _LONGEST_CACHED_BYTES else _read_anew)(blob, trust)
+
+
+def _read_anew(blob: bytes, trust: int) -> _Read:
+    message = _decode(blob)
+    return message, Provenance(trust), tokens_of(message)
+
+
+_read_again = lru_cache(_CACHED_MESSAGES)(_read_anew)
 
 
 def _digest(connection: sqlite3.Connection, conversation: str) -> tuple[str, Provenance]:
@@ -136,7 +155,7 @@ def _compact(
         connection.execute(
             "DELETE FROM turns WHERE conversation = ? AND id <= ?", (conversation, gone[-1].row_id)
         )
-    if sum(tokens_of(row.message) for row in rest) > tokens:
+    if sum(row.tokens for row in rest) > tokens:
         _cut_results(connection, rest)
 
 
@@ -144,7 +163,7 @@ def _divided(kept: Sequence[_Kept], tokens: int) -> tuple[Sequence[_Kept], Seque
     left, start = tokens, len(kept)
     starts = [place for place, row in enumerate(kept) if row.message.role is Role.USER]
     for place in reversed(starts):
-        left -= sum(tokens_of(row.message) for row in kept[place:start])
+        left -= sum(row.tokens for row in kept[place:start])
         if left < 0 and start < len(kept):
             break
         start = place
