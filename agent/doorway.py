@@ -13,14 +13,13 @@ from agent.channels.base import Channel
 from agent.channels.terminal import LOCAL, OWNER, Terminal
 from agent.clock import Clock
 from agent.dispatch.activity import Activity
-from agent.dispatch.codes import Codes
+from agent.dispatch.codes import CODE_TTL_S, Codes
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.desk import Admit, Stands
 from agent.dispatch.door import Door
 from agent.dispatch.owner import ReachedOwner
-from agent.dispatch.pairing import Pairing, shown
+from agent.dispatch.pairing import Pairing
 from agent.dispatch.people import People, Person
-from agent.dispatch.rank import Rank
 from agent.dispatch.whereabouts import Whereabouts
 from agent.messages import Address, Inbound
 from agent.settings import Paths
@@ -104,8 +103,12 @@ class Opened:
     async def greet_nobody(self) -> None:
         """Where there are platforms and no owner yet, say in the log how to become it."""
         if self.has_platforms and (code := await self.pairing.first_code()) is not None:
-            how = shown(code, Rank.OWNER.role)
-            _log.warning("nobody owns this device yet. %s `barnacle pair` makes another code", how)
+            _log.warning(
+                "nobody is let in yet: whoever first writes `/pair %s` to me in a private chat, "
+                "within %.0f minutes, is the owner; `barnacle pair` makes another code",
+                code,
+                CODE_TTL_S / 60,
+            )
 
 
 def _name(person: Person, number: int) -> str:

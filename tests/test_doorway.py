@@ -50,7 +50,7 @@ async def test_the_first_start_with_a_platform_says_how_to_become_the_owner(
     assert caplog.text == ""
     opened = doorway.opened({"terminal": screen, "telegram": platform}, Activity())
     await opened.greet_nobody()
-    assert "nobody owns this device yet" in caplog.text
+    assert "nobody is let in yet" in caplog.text
     code = caplog.text.split("`")[1]
     assert isinstance(await opened.door.admit(said("hello", "7")), TurnedAway)
     await opened.door.admit(said(code, "7"))
