@@ -77,7 +77,7 @@ class Drafts:
         self._drafts.pop((message.recipient, message.thread, message.in_reply_to), None)
 
     async def aclose(self) -> None:
-        for draft in self._drafts.values():
+        for draft in list(self._drafts.values()):
             if draft.task is not None:
                 draft.task.cancel()
                 await asyncio.wait([draft.task])
