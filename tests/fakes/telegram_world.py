@@ -32,6 +32,8 @@ class World:
 
     bot: Json = field(default_factory=bot)
     webhook: str = ""
+    # What the platform's clock says, for an agent whose own is a test's; 0 is this machine's
+    now_s: float = 0.0
     updates: list[Json] = field(default_factory=list)
     messages: dict[tuple[int, int], Json] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -70,7 +72,7 @@ class World:
         person = {"id": sender, "is_bot": False, "first_name": "Anna" if sender == ANNA else "Ben"}
         message: Json = {
             "message_id": self._number(),
-            "date": int(time.time()),
+            "date": int(self.now_s or time.time()),
             "chat": self.chat(chat),
             "from": person,
             **({"text": text} if text else {}),
@@ -102,7 +104,7 @@ class World:
         """The bot's own message."""
         message = {
             "message_id": self._number(),
-            "date": int(time.time()),
+            "date": int(self.now_s or time.time()),
             "chat": self.chat(chat),
             "from": self.bot,
             **content,

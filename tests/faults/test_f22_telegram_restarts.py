@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes import telegram_server
+from tests.fakes.clock import SteppedClock
 from tests.fakes.telegram_agent import STEPS
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_world import ANNA, BEN
@@ -41,6 +42,14 @@ async def agent(server: TelegramServer, folder: Path, step: str = "") -> AsyncIt
 Process = asyncio.subprocess.Process
 
 
+@contextlib.asynccontextmanager
+async def platform() -> AsyncIterator[TelegramServer]:
+    """In the time that the agent's clock begins with: nothing is a day late."""
+    async with telegram_server.running() as server:
+        server.world.now_s = SteppedClock().wall_s()
+        yield server
+
+
 async def answered(server: TelegramServer, chat: int, *texts: str) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not {f"echo: {text}" for text in texts} <= set(server.world.shown(chat)):  # noqa: ASYNC110 - another process answers
@@ -51,7 +60,7 @@ async def answered(server: TelegramServer, chat: int, *texts: str) -> None:
 async def test_a_kill_at_any_step_loses_nothing_and_repeats_only_what_nobody_confirmed(
     step: str, tmp_path: Path
 ) -> None:
-    async with telegram_server.running() as server:
+    async with platform() as server:
         server.longest_poll_s = 1.0
         await server.world.write("one")
         await server.world.write("two")
@@ -74,7 +83,7 @@ async def test_a_kill_at_any_step_loses_nothing_and_repeats_only_what_nobody_con
 async def test_kills_at_any_time_leave_every_message_answered(tmp_path: Path) -> None:
     chance = random.Random(22)
     texts = [f"message {number}" for number in range(KILLS)]
-    async with telegram_server.running() as server:
+    async with platform() as server:
         for text in texts:
             await server.world.write(text)
             async with agent(server, tmp_path):
@@ -90,7 +99,7 @@ async def test_kills_at_any_time_leave_every_message_answered(tmp_path: Path) ->
 
 
 async def test_an_update_that_comes_again_is_answered_once(tmp_path: Path) -> None:
-    async with telegram_server.running() as server:
+    async with platform() as server:
         await server.world.write("once")
         again = list(server.world.updates)
         async with agent(server, tmp_path):
@@ -104,7 +113,7 @@ async def test_an_update_that_comes_again_is_answered_once(tmp_path: Path) -> No
 
 
 async def test_an_edited_message_is_no_new_command(tmp_path: Path) -> None:
-    async with telegram_server.running() as server:
+    async with platform() as server:
         message = await server.world.write("lamp off")
         async with agent(server, tmp_path):
             await answered(server, ANNA, "lamp off")
@@ -112,3 +121,20 @@ async def test_an_edited_message_is_no_new_command(tmp_path: Path) -> None:
             await server.world.write("next")
             await answered(server, ANNA, "next")
         assert server.world.shown(ANNA) == ["echo: lamp off", "echo: next"]
+
+
+async def test_what_was_written_long_ago_is_told_and_not_done(tmp_path: Path) -> None:
+    async with platform() as server:
+        server.world.now_s -= 3600
+        await server.world.write("lamp on")
+        server.world.now_s += 3600
+        async with agent(server, tmp_path):
+            async with asyncio.timeout(PATIENCE_S):
+                while not server.world.shown(ANNA):  # noqa: ASYNC110 - another process answers
+                    await asyncio.sleep(0.01)
+            await server.world.write("next")
+            await answered(server, ANNA, "next")
+        told, following = server.world.shown(ANNA)
+        assert "lamp on" in told
+        assert not told.startswith("echo: ")
+        assert following == "echo: next"

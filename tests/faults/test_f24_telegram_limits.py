@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agent.channels.render import split, to_html_telegram, utf16_units
 from agent.messages import Inbound, Provenance
+from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import Running
 from tests.fakes.dispatching import running as dispatching
 from tests.fakes.provider import EchoProvider
@@ -17,7 +18,8 @@ from tests.fakes.telegram_entities import parse, units
 from tests.fakes.telegram_server import Fault
 from tests.fakes.telegram_world import ANNA, BEN
 
-LIMIT = 4096
+# What the agent's clock begins with
+NOW_S = SteppedClock().wall_s()
 MARKS = ["**", "_", "`", "```\n", "\n\n", "\n", "- ", "> ", "[a](https://x.y)", "<b>", "&amp;", "|"]
 WORDS = ["word", "שלום", "مرحبا", "你好", "👨‍👩‍👧‍👦", "🇩🇪", "e\u0301", "🏳️‍🌈", "x" * 300]
 texts = st.lists(st.sampled_from(MARKS + WORDS) | st.text(max_size=20), max_size=60).map(" ".join)
@@ -54,7 +56,7 @@ class Sent:
     async def write(self, text: str, chat: int) -> None:
         message = await self.bot.server.world.write(text, chat)
         number = str(message["message_id"])
-        inbound = Inbound(number, "telegram", str(chat), str(chat), text, 0.0, Provenance.OWNER)
+        inbound = Inbound(number, "telegram", str(chat), str(chat), text, NOW_S, Provenance.OWNER)
         await self.agent.dispatcher.deliver(inbound, self.agent.tasks)
 
 
