@@ -14,11 +14,18 @@ from pathlib import Path
 import pytest
 
 MARK = "canary"
+
+
+def secret(purpose: str) -> str:
+    """What stands in tests for a secret; the same purpose is the same secret."""
+    return f"{MARK}-{purpose}-91d3"
+
+
 # As they lie about on a person's machine; no service of ours is asked with them
 INHERITED = {
-    "AWS_SECRET_ACCESS_KEY": f"{MARK}-inherited-aws-91d3",
-    "GITHUB_TOKEN": f"{MARK}-inherited-git-91d3",
-    "DATABASE_PASSWORD": f"{MARK}-inherited-db-91d3",
+    "AWS_SECRET_ACCESS_KEY": secret("inherited-aws"),
+    "GITHUB_TOKEN": secret("inherited-git"),
+    "DATABASE_PASSWORD": secret("inherited-db"),
 }
 _MARK = re.compile(rb"canary-|canary%2d|Y2FuYXJ5L", re.IGNORECASE)
 # Written by tests, not by the agent; everything else that is left is searched

@@ -6,6 +6,7 @@ What is shown as a QR code lets whoever sees it take part in the account for as 
 
 import asyncio
 import contextlib
+import os
 import re
 from collections.abc import Callable, Sequence
 
@@ -22,6 +23,11 @@ URI_TIMEOUT_S = 60.0
 END_TIMEOUT_S = 5.0
 MAX_LINE_BYTES = 4096
 MAX_REASON_CHARS = 200
+# What signal-cli and its Java need to find themselves and the accounts; keys of ours are not theirs
+_ENVIRONMENT = (
+    *("HOME", "PATH", "LANG", "LC_ALL", "TMPDIR", "XDG_DATA_HOME"),
+    *("JAVA_HOME", "JAVA_OPTS", "SIGNAL_CLI_OPTS"),
+)
 _URI = re.compile(r"sgnl://linkdevice\?[A-Za-z0-9%&=_.~+/-]{20,1000}")
 _OLD_URI = re.compile(r"tsdevice:/?\?[A-Za-z0-9%&=_.~+/-]{20,1000}")
 
@@ -54,6 +60,7 @@ async def link_by_program(command: Sequence[str], name: str, show: Show) -> str:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, "link", "-n", name, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe,
+        env={key: os.environ[key] for key in _ENVIRONMENT if key in os.environ},
         limit=MAX_LINE_BYTES,
     )  # fmt: skip
     try:

@@ -1,0 +1,252 @@
+"""F31 for every child: wherever the agent starts a program, its environment holds no secret.
+
+The places are found in the code: one that is new needs a case here.
+"""
+
+import ast
+import asyncio
+import os
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.channels.signal.linking import link_by_program
+from agent.memory.base import CORE
+from agent.memory.lucid_tool import LucidTool
+from agent.messages import Provenance
+from agent.security import sandbox_runner
+from agent.security.sandbox import Job
+from agent.security.sandbox_bubblewrap import Bubblewrap
+from agent.security.sandbox_process import LimitedProcess
+from agent.tools.base import NoArguments, ToolContext
+from agent.tools.mcp.server import McpServer
+from agent.tools.picture_program import Album, taken
+from agent.tools.screenshot import find_display
+from agent.tools.system import SystemInfoTool
+from tests.canaries import INHERITED, MARK, secret
+from tests.fakes.clock import SteppedClock
+from tests.fakes.mcp_household import garden
+from tests.structure.sources import ROOT, modules, parsed
+
+# Where the agent itself finds secrets, where libraries do, and where people leave them
+TELLING = (
+    *("BARNACLE_API_KEY", "API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY"),
+    *(
+        "PGPASSWORD",
+        "HTTPS_PROXY",
+        "LD_LIBRARY_PATH",
+        "NPM_TOKEN",
+        "SSH_AUTH_SOCK",
+        "XAUTHLOCALHOST",
+    ),
+)
+# Called so they start a program whoever they belong to
+_STARTERS = frozenset(
+    {
+        *("create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "Popen"),
+        *("subprocess_shell", "posix_spawn", "posix_spawnp", "fork", "forkpty", "open_process"),
+        *("run_process", "Process", "ProcessPoolExecutor"),
+    }
+)
+# Functions of these modules that start a program under a name that others have too
+_OF_MODULES = {
+    "subprocess": ("run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"),
+    "os": ("system", "popen", "exec", "spawn"),
+    "pty": ("spawn",),
+}
+TELL = 'env >"$0.env"'
+
+
+@pytest.fixture(autouse=True)
+def _secrets_all_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(INHERITED) <= set(os.environ)
+    for name in TELLING:
+        monkeypatch.setenv(name, secret(name.lower()))
+
+
+def script(folder: Path, name: str, rest: str = "") -> Path:
+    """A program that writes its environment into a file beside it."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{TELL}\n{rest}\n")
+    path.chmod(0o755)
+    return path
+
+
+def told(program: Path) -> str:
+    return Path(f"{program}.env").read_text()
+
+
+async def told_to_signal_cli(folder: Path) -> str:
+    code = "sgnl://linkdevice?uuid=Q2hlY2tlZA%3D%3D&pub_key=BQabcdefgh"
+    program = script(folder, "signal-cli", f"echo '{code}'\necho 'Associated with: +4917'")
+    await link_by_program([str(program)], "Barnacle", lambda _: None)
+    return told(program)
+
+
+async def told_to_vcgencmd(folder: Path) -> str:
+    (folder / "dev").mkdir()
+    (folder / "dev/vcio").touch()
+    program = script(folder, "vcgencmd", "echo throttled=0x0")
+    context = ToolContext("terminal", "owner", Provenance.OWNER)
+    await SystemInfoTool(folder, folder, program).execute(NoArguments(), context)
+    return told(program)
+
+
+async def told_to_a_camera(folder: Path) -> str:
+    program = script(folder, "snap")
+    await taken(Album(folder, SteppedClock()), "camera", [str(program)])
+    return told(program)
+
+
+async def told_to_lucid(folder: Path) -> str:
+    program = script(folder, "lucid")
+    await LucidTool(str(program), SteppedClock()).store("content", CORE)
+    return told(program)
+
+
+async def told_to_an_mcp_server(folder: Path) -> str:
+    server = McpServer("garden", garden(), folder / "home", SteppedClock())
+    given = next(one for one in await server.offers() if one.tool == "given")
+    answer = await server.call("given", given.digest, {})
+    await server.aclose()
+    return answer.text
+
+
+async def told_to_a_bridge(folder: Path) -> str:
+    server = McpServer("garden", garden(), folder / "home", SteppedClock())
+    await server.offers()
+    (bridge,) = (one for one in children() if b"agent.tools.mcp.bridge" in file_of(one, "cmdline"))
+    environment = file_of(bridge, "environ")
+    await server.aclose()
+    return environment.replace(b"\0", b"\n").decode()
+
+
+def children() -> Iterator[int]:
+    """Of this process, whichever thread has started them."""
+    for thread in Path("/proc/self/task").iterdir():
+        yield from map(int, (thread / "children").read_text().split())
+
+
+def file_of(process: int, name: str) -> bytes:
+    return Path(f"/proc/{process}/{name}").read_bytes()
+
+
+async def told_to_a_process_with_limits(_: Path) -> str:
+    # It may write no file
+    done = await LimitedProcess().run(Job(["env"], {"PATH": "/usr/bin:/bin"}))
+    return done.stdout.decode()
+
+
+async def told_to_a_trial_of_bubblewrap(folder: Path) -> str:
+    program = script(folder, "bwrap")
+    assert await asyncio.to_thread(Bubblewrap(folder, str(program)).trouble) == ""
+    return told(program)
+
+
+async def told_by_the_runner(folder: Path) -> str:
+    program = script(folder, "program")
+    await asyncio.to_thread(run_by_the_runner, program)
+    return told(program)
+
+
+def run_by_the_runner(program: Path) -> None:
+    asked = f'{{"argv": ["{program}"], "environment": {{"LANG": "C"}}, "folder": "/usr"}}\n'
+    client, server = socket.socketpair()
+    runner = threading.Thread(target=sandbox_runner.main, args=((), server))
+    with client, server, Path(os.devnull).open("r+b", buffering=0) as nothing:
+        # The runner closes what it has been given, and it has been given copies
+        socket.send_fds(client, [asked.encode()], [nothing.fileno()] * 3)
+        runner.start()
+        runner.join()
+        assert client.recv(4096) == b'{"exit": 0}\n'
+
+
+CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
+    "agent/channels/signal/linking.py: link_by_program": told_to_signal_cli,
+    "agent/memory/lucid_tool.py: _answer": told_to_lucid,
+    "agent/security/sandbox_bubblewrap.py: trouble": told_to_a_trial_of_bubblewrap,
+    "agent/security/sandbox_process.py: run_here": told_to_a_process_with_limits,
+    "agent/security/sandbox_runner.py: main": told_by_the_runner,
+    "agent/tools/mcp/server.py: start": told_to_a_bridge,
+    "agent/tools/mcp/transport.py: program": told_to_an_mcp_server,
+    "agent/tools/picture_program.py: _output_of": told_to_a_camera,
+    "agent/tools/system.py: _ask_firmware": told_to_vcgencmd,
+}
+
+
+@pytest.mark.parametrize("place", CASES)
+async def test_no_child_is_told_a_secret(place: str, tmp_path: Path) -> None:
+    said = await CASES[place](tmp_path)
+    # It did tell, and what it has was given to it
+    assert "=" in said
+    assert MARK not in said
+
+
+def test_what_takes_pictures_of_the_screen_is_told_of_the_screen_alone(tmp_path: Path) -> None:
+    script(tmp_path, "grim")
+    display = find_display({**os.environ, "WAYLAND_DISPLAY": "wayland-1"}, str(tmp_path))
+    assert "wayland-1" in display.passed.values()
+    assert MARK not in str(display.passed)
+
+
+def test_every_place_where_a_child_is_started_has_a_case() -> None:
+    found = {
+        f"{module}: {name}" for module in modules("agent") for name in starts(parsed(ROOT / module))
+    }
+    assert found == set(CASES)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "await asyncio.create_subprocess_exec('x')",
+        "await asyncio.create_subprocess_shell('x')",
+        "subprocess.run(['x'])",
+        "from subprocess import check_output",
+        "os.execvpe('x', [], {})",
+        "os.system('x')",
+        "from os import spawnv",
+        "multiprocessing.Process()",
+        "Popen('x')",
+    ],
+)
+def test_a_new_place_is_seen(code: str) -> None:
+    assert starts(ast.parse(f"async def begin():\n    {code}")) == {"begin"}
+
+
+def test_what_starts_nothing_is_no_place() -> None:
+    code = "def begin():\n    runner.run(x)\n    os.path.join(x)\n    asyncio.run(x)\n"
+    assert starts(ast.parse(code)) == set()
+
+
+def starts(tree: ast.AST, function: str = "") -> set[str]:
+    """The functions in which a program is started, or that begin to use what does so."""
+    found: set[str] = set()
+    for node in ast.iter_child_nodes(tree):
+        if _is_start(node):
+            found.add(function)
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        found |= starts(node, node.name if is_function else function)
+    return found
+
+
+def _is_start(node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        names = (alias.name for alias in node.names)
+        return any(_belongs(node.module or "", name) for name in names)
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    if isinstance(function, ast.Name):
+        return function.id in _STARTERS
+    if not isinstance(function, ast.Attribute):
+        return False
+    owner = function.value.id if isinstance(function.value, ast.Name) else ""
+    return function.attr in _STARTERS or _belongs(owner, function.attr)
+
+
+def _belongs(module: str, name: str) -> bool:
+    return name.startswith(_OF_MODULES.get(module, ()))
