@@ -66,6 +66,8 @@ class Doorway:
             Addressee(_name(person, number), account.channel, account.target)
             for person in self.people.everyone()
             for number, account in enumerate(person.accounts)
+            # A token of the gateway is an account that leads to nobody
+            if account.target
         ]
         is_paired = self.people.owner() is not None
         return named if is_paired else (at_the_machine, *named)

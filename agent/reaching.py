@@ -16,10 +16,12 @@ from agent.channels.settings import (
     SignalSettings,
     SpeechSettings,
     TelegramSettings,
+    WebhookSettings,
 )
 from agent.clock import Clock
 from agent.config import Secret
 from agent.errors import ConfigRefused
+from agent.gateway.settings import GatewaySettings
 from agent.http import HttpClient
 from agent.settings import Paths, Settings, expanded
 
@@ -79,6 +81,10 @@ def open_channels(settings: Settings, reach: Reach) -> tuple[Channel, ...]:
         channels.append(_telegram(settings.channels.telegram, settings.channels, reach))
     if settings.channels.signal is not None:
         channels.append(_signal(settings.channels.signal, settings.channels, reach))
+    if settings.channels.webhook is not None:
+        if settings.gateway is None:
+            raise ConfigRefused("channels.webhook comes in by the gateway: add a [gateway] table")
+        channels.append(_webhook(settings.channels.webhook, reach))
     return tuple(channels)
 
 
@@ -88,6 +94,12 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
     if channels.telegram is not None:
         with contextlib.suppress(ConfigRefused):
             yield _telegram_token(channels.telegram, environ)
+    if channels.webhook is not None:
+        with contextlib.suppress(ConfigRefused):
+            yield _webhook_secret(channels.webhook, environ)
+    if settings.gateway is not None:
+        with contextlib.suppress(ConfigRefused):
+            yield gateway_token(settings.gateway, environ)
     if channels.speech is not None:
         with contextlib.suppress(ConfigRefused):
             yield _speech_key(channels.speech, environ)
@@ -140,6 +152,34 @@ def _signal(wanted: SignalSettings, channels: ChannelsSettings, reach: Reach) ->
     return SignalChannel(wanted, place, reach.http, reach.clock)
 
 
+def _webhook(wanted: WebhookSettings, reach: Reach) -> Channel:
+    from agent.channels.webhook.channel import Peer, WebhookChannel
+    from agent.channels.webhook.ledger import Ledger
+
+    peer = Peer(wanted.reply_url, check_webhook(wanted, reach.environ))
+    ledger = Ledger(reach.paths.webhook_db, reach.clock)
+    return WebhookChannel(peer, ledger, reach.http, reach.clock)
+
+
+def check_webhook(wanted: WebhookSettings, environ: Mapping[str, str]) -> bytes:
+    """The key that its messages are signed with.
+
+    Raises:
+        ConfigRefused: there is none, or nowhere to send answers.
+    """
+    from agent.channels.webhook.signing import key_of
+
+    secret = _webhook_secret(wanted, environ)
+    if not secret:
+        raise ConfigRefused(
+            "channels.webhook has no secret, so anybody could write there: set secret_file to a "
+            'file with what `echo "whsec_$(openssl rand -base64 32)"` prints'
+        )
+    if not wanted.reply_url:
+        raise ConfigRefused("channels.webhook has no reply_url: answers have nowhere to go")
+    return key_of(secret.reveal())
+
+
 def _transcriber(channels: ChannelsSettings, reach: Reach) -> "Transcriber | None":
     if channels.speech is None:
         return None
@@ -155,6 +195,15 @@ def _telegram_token(wanted: TelegramSettings, environ: Mapping[str, str]) -> Sec
             "channels.telegram.token is no token of a bot: @BotFather gives one such as 123456:ABC-"
         )
     return token
+
+
+def _webhook_secret(wanted: WebhookSettings, environ: Mapping[str, str]) -> Secret:
+    return _secret("webhook_secret", wanted.secret, wanted.secret_file, environ)
+
+
+def gateway_token(wanted: GatewaySettings, environ: Mapping[str, str]) -> Secret:
+    """What lets somebody look at the gateway's numbers; empty where none is configured."""
+    return _secret("gateway_token", wanted.token, wanted.token_file, environ)
 
 
 def _speech_key(wanted: SpeechSettings, environ: Mapping[str, str]) -> Secret:

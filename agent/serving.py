@@ -8,7 +8,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
@@ -21,6 +21,7 @@ from agent.cli.foreground import lines_of, until_left, write_out
 from agent.clock import SystemClock
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.supervisor import Supervisor
+from agent.errors import ConfigRefused
 from agent.health.report import Reporter
 from agent.health.starts import SAFE_MODE_TEXT, Starts
 from agent.link.base import BoardState
@@ -32,6 +33,7 @@ from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
     from agent.channels.attached.terminals import AttachedTerminals
+    from agent.gateway.gateway import Gateway
 
 # ruff: noqa: PLC0415  # a chat by itself listens for no other terminal
 _log = logging.getLogger(__name__)
@@ -83,6 +85,8 @@ async def run(settings: Settings, paths: Paths) -> int:
             agent = replace(agent, registry=Registry(()))
         terminals = _terminals(agent)
         channels = (terminals, *_platforms(agent))
+        supervisors: list[Supervisor] = []
+        gateway = _gateway(agent, channels, supervisors)
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
             _let_in(terminals, agent, dispatcher, reporter, tasks)
@@ -92,7 +96,10 @@ async def run(settings: Settings, paths: Paths) -> int:
                 supervisor = Supervisor(
                     channel, agent.clock, agent.activity, partial(_tell_owner, agent)
                 )
+                supervisors.append(supervisor)
                 tasks.create_task(supervisor.run(deliver))
+            if gateway is not None:
+                tasks.create_task(gateway.run())
             if is_looping:
                 _log.error("safe mode: %s", SAFE_MODE_TEXT)
                 await _tell_owner(agent, "", SAFE_MODE_TEXT)
@@ -134,7 +141,7 @@ def _let_in(
 
 def _platforms(agent: Agent) -> tuple[Channel, ...]:
     """What is configured; whoever is no one's account sends no files that are kept."""
-    if agent.settings.channels == ChannelsSettings():
+    if agent.settings.channels == ChannelsSettings() and agent.settings.gateway is None:
         return ()
     from agent.reaching import Reach, open_channels, secrets
 
@@ -142,6 +149,22 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
         agent.redactor.add(secret)
     reach = Reach(agent.paths, os.environ, agent.http, agent.clock, agent.doorway.knows)
     return open_channels(agent.settings, reach)
+
+
+def _gateway(
+    agent: Agent, channels: Sequence[Channel], supervisors: Sequence[Supervisor]
+) -> "Gateway | None":
+    """Open from now on: whatever is wrong with it is said before anything begins."""
+    if agent.settings.gateway is None:
+        return None
+    try:
+        from agent.exposing import open_gateway
+    except ImportError as err:
+        raise ConfigRefused(
+            "[gateway] needs its libraries: install barnacle with the extra gateway"
+        ) from err
+
+    return open_gateway(agent.settings.gateway, agent, channels, supervisors, os.environ)
 
 
 async def _tell_owner(agent: Agent, _channel: str, text: str) -> None:

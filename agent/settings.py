@@ -14,6 +14,7 @@ from agent.config import Section, load
 from agent.dispatch.settings import AgentSettings, HooksSettings
 from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import ConfigRefused
+from agent.gateway.settings import GatewaySettings
 from agent.link.settings import BoardSettings
 from agent.logs import LogSettings
 from agent.memory.settings import MemorySettings
@@ -55,6 +56,8 @@ class Settings(Section, frozen=True, kw_only=True):
     hooks: HooksSettings = HooksSettings()
     terminal: TerminalSettings = TerminalSettings()
     channels: ChannelsSettings = ChannelsSettings()
+    # HTTP for platforms that push; without its table nothing listens
+    gateway: GatewaySettings | None = None
     log: LogSettings = LogSettings()
 
     def __post_init__(self) -> None:
@@ -151,13 +154,13 @@ class Paths:
         return self.state_dir / "approvals.json"
 
     @property
-    def jobs(self) -> Path:
-        return self.state_dir / "jobs.json"
-
-    @property
     def mcp(self) -> Path:
         """What the owner approved of servers, and where their programs are at home."""
         return self.state_dir / "mcp"
+
+    @property
+    def jobs(self) -> Path:
+        return self.state_dir / "jobs.json"
 
     @property
     def brain_db(self) -> Path:
@@ -201,6 +204,14 @@ class Paths:
         """What a chat wants watched of that board."""
         is_first = board.name == BoardSettings().name
         return self.state_dir / ("watches.json" if is_first else f"watches-{board.name}.json")
+
+    @property
+    def gateway_db(self) -> Path:
+        return self.state_dir / "gateway.db"
+
+    @property
+    def webhook_db(self) -> Path:
+        return self.state_dir / "webhook.db"
 
     @property
     def history_file(self) -> Path:

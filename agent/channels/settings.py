@@ -7,6 +7,9 @@ from msgspec import Meta
 from agent.config import Secret, Section
 
 Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$", description="a URL")]
+ReplyAddress = Annotated[
+    str, Meta(pattern=r"^(https?://[^/\s?#@]+(/[^\s?#]*)?)?$", description="a URL")
+]
 Account = Annotated[
     str,
     Meta(
@@ -49,6 +52,16 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     note_to_self: bool = False
 
 
+class WebhookSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.webhook]` section: a program that speaks for people; needs `[gateway]`."""
+
+    # Where it takes answers, by a signed POST; needed
+    reply_url: ReplyAddress = ""
+    # What both sign with, whsec_ and Base64; or a file that holds nothing else, which is better
+    secret: Secret = Secret()
+    secret_file: str = ""
+
+
 class SpeechSettings(Section, frozen=True, kw_only=True):
     """The `[channels.speech]` section: a service that writes down what was said."""
 
@@ -64,4 +77,5 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
 
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None
+    webhook: WebhookSettings | None = None
     speech: SpeechSettings | None = None

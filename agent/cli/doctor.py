@@ -20,6 +20,7 @@ from agent.health.checks import (
     embeddings,
     enable,
     estop,
+    gateway,
     i2c,
     jobs,
     mcp,
@@ -65,6 +66,7 @@ CHECKS: Mapping[str, Check] = {
     "mcp": mcp.check,
     "telegram": telegram.check,
     "signal": signal.check,
+    "gateway": gateway.check,
     "provider": provider.check,
     "spending": spending.check,
 }

@@ -14,6 +14,7 @@ from agent.cli.embedder import embedder_of
 from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.errors import ChannelUnavailable, ConfigRefused
+from agent.gateway.settings import GatewaySettings
 from agent.health.base import Patient, Service, Store
 from agent.link.board import SerialBoard
 from agent.memory.backends import Place, may_hold_memories, open_backend, where
@@ -67,6 +68,9 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         probe_signal=partial(_probe_signal, signal)
         if (signal := settings.channels.signal)
         else None,
+        probe_gateway=partial(_probe_gateway, gateway, settings, paths)
+        if (gateway := settings.gateway)
+        else None,
         probe_telegram=partial(_probe_telegram, telegram)
         if (telegram := settings.channels.telegram)
         else None,
@@ -97,6 +101,18 @@ async def _probe_telegram(settings: TelegramSettings) -> str:
         return await probe(telegram_api(settings, os.environ, http))
     finally:
         await http.aclose()
+
+
+def _probe_gateway(wanted: GatewaySettings, settings: Settings, paths: Paths) -> str:
+    from agent.gateway.binding import place_of  # noqa: PLC0415 - where it is configured
+    from agent.reaching import check_webhook, gateway_token  # noqa: PLC0415 - as above
+
+    token = gateway_token(wanted, os.environ).reveal()
+    place = place_of(wanted, paths.state_dir, token)
+    if settings.channels.webhook is not None:
+        check_webhook(settings.channels.webhook, os.environ)
+    seen = "with a token" if token else "for whoever is on this machine"
+    return f"listens at {place.in_words}, {seen}"
 
 
 def _spending(settings: Settings, paths: Paths) -> tuple[str, str]:

@@ -4,6 +4,7 @@ Nothing here waits or fails, so that whoever is at work loses nothing by saying 
 """
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 Listener = Callable[[], None]
@@ -15,6 +16,8 @@ class Activity:
     def __init__(self) -> None:
         self.turns = 0
         self.questions = 0
+        # What was decided of tool calls since the start, by verdict
+        self.verdicts: Counter[str] = Counter()
         # What is wrong with listening on a channel, in a sentence
         self.troubles: dict[str, str] = {}
         self._takes_nothing: set[str] = set()

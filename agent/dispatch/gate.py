@@ -120,6 +120,7 @@ class Gate:
         return decide(case.as_call, case.provenance, self._policy, counters)
 
     async def _recorded(self, case: Case, decision: Decision) -> Decision:
+        self._activity.verdicts[decision.verdict.value] += 1
         try:
             await self._records.decided(case, decision, self._policy)
         except StorageFull as err:

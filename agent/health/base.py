@@ -89,6 +89,8 @@ class Patient:
         probe_signal: how its daemon is, in a sentence; None where it is not configured.
         probe_telegram: the same of the bot.
         takes_terminals: whether an agent runs here; raises ChannelRefused where it is not for us.
+        probe_gateway: where it listens, in a sentence; None where it is not configured; raises
+            ConfigRefused.
         find_service: the service that answers, None for none; raises ConfigRefused.
     """
 
@@ -115,6 +117,7 @@ class Patient:
     find_store: Callable[[], Store] | None = None
     find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
     probe_signal: Callable[[], Awaitable[str]] | None = None
+    probe_gateway: Callable[[], str] | None = None
     probe_telegram: Callable[[], Awaitable[str]] | None = None
     takes_terminals: Callable[[], bool] = lambda: False
 

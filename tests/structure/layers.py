@@ -16,6 +16,7 @@ LAYERS = (
             "app",
             "cli",
             "doorway",
+            "exposing",
             "hands",
             "reaching",
             "reloading",
@@ -57,7 +58,7 @@ _CONFINED = {
 _WRAPPED = {"httpx": "agent.http"}
 # Of these packages the others know the seam; which implementation it is, app.py decides
 _SEAMS = {
-    "channels": frozenset({"base", "settings"}),
+    "channels": frozenset({"base", "pushed", "settings"}),
     "embeddings": frozenset({"base", "settings"}),
     # How words are found in six languages is one function, nothing to choose
     "memory": frozenset({"base", "settings", "text"}),

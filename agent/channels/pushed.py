@@ -1,0 +1,43 @@
+"""The seam of a platform that pushes: what it gets of a request, and what it answers.
+
+The headers are looked at before any of the body is read; the body has been limited by then.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """One request; `headers` have names in lower case, of several with a name the last."""
+
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What the platform is told; `retry_after_s` where it should come again."""
+
+    status: int
+    text: str
+    retry_after_s: int | None = None
+
+    @property
+    def is_forged(self) -> bool:
+        """Whoever sent it has no right to: counted against them."""
+        return self.status in {401, 403}
+
+
+class Pushed(Protocol):
+    """Takes what a platform posts to its path."""
+
+    @property
+    def path(self) -> str: ...
+
+    def refusal(self, headers: Mapping[str, str]) -> Answered | None:
+        """Why no body can make this request good; None where the body is worth reading."""
+
+    async def push(self, push: Push) -> Answered:
+        """Keep what was said, and return when it is kept."""

@@ -1,0 +1,107 @@
+"""The gateway of an agent, composed: what it shows, and the channels that are pushed to.
+
+Loaded only where a gateway is configured.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from agent.app import Agent
+from agent.channels.base import Channel
+from agent.channels.webhook.channel import WebhookChannel
+from agent.dispatch.supervisor import Supervisor
+from agent.gateway.front import Shown
+from agent.gateway.gateway import Gateway, House
+from agent.gateway.metrics import Sample
+from agent.gateway.settings import GatewaySettings
+from agent.gateway.tokens import Tokens
+from agent.link.base import Board, BoardState
+from agent.reaching import gateway_token
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What the journal has counted."""
+
+    messages: Sequence[tuple[str, str, int]]
+    answers: Sequence[tuple[str, str, int]]
+    turns: int
+
+
+def open_gateway(
+    wanted: GatewaySettings,
+    agent: Agent,
+    channels: Sequence[Channel],
+    supervisors: Sequence[Supervisor],
+    environ: Mapping[str, str],
+) -> Gateway:
+    """A gateway that listens already.
+
+    Args:
+        supervisors: of the channels; they may be added later.
+
+    Raises:
+        ConfigRefused: it may not listen so, or cannot.
+    """
+    token = gateway_token(wanted, environ).reveal()
+    doorway = agent.doorway
+    pushed = [channel for channel in channels if isinstance(channel, WebhookChannel)]
+    shown = Shown(partial(_troubles, agent, supervisors), partial(_samples, agent))
+    house = House(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed)
+    tokens = Tokens(token, doorway.people, doorway.codes, agent.clock)
+    return Gateway(wanted, token, tokens, house, agent.clock)
+
+
+def _troubles(agent: Agent, supervisors: Iterable[Supervisor]) -> dict[str, str]:
+    deaf = {one.channel.name: "nothing is heard" for one in supervisors if not one.is_healthy()}
+    return {**deaf, **agent.activity.troubles}
+
+
+async def _samples(agent: Agent) -> Iterable[Sample]:
+    rows = await agent.journal.look(_counted)
+    return [*_of_messages(rows), *_of_work(agent, rows), *_of_boards(agent.boards)]
+
+
+def _counted(db: sqlite3.Connection) -> _Rows:
+    by_state = "SELECT channel, state, count(*) FROM {} GROUP BY channel, state"
+    return _Rows(
+        db.execute(by_state.format("inbox")).fetchall(),
+        db.execute(by_state.format("outbox")).fetchall(),
+        db.execute("SELECT coalesce(sum(attempts), 0) FROM inbox").fetchone()[0],
+    )
+
+
+def _of_messages(rows: _Rows) -> Iterator[Sample]:
+    for channel, state, count in rows.messages:
+        labels = {"channel": channel, "state": state}
+        yield Sample("messages", "Messages from people, by how far they came.", count, labels)
+    for channel, state, count in rows.answers:
+        labels = {"channel": channel, "state": state}
+        yield Sample("answers", "Messages to people, by how far they came.", count, labels)
+
+
+def _of_work(agent: Agent, rows: _Rows) -> Iterator[Sample]:
+    activity = agent.activity
+    yield Sample("turns_total", "Turns that have begun.", rows.turns, kind="counter")
+    yield Sample("turns_at_work", "Turns that are at work now.", activity.turns)
+    yield Sample("questions_open", "Questions that wait for a person.", activity.questions)
+    yield Sample("channels_in_trouble", "Channels that hear or take nothing.", len(activity.deaf))
+    for verdict, count in sorted(activity.verdicts.items()):
+        about = "Decisions on tool calls since the start."
+        yield Sample("tool_calls_total", about, count, {"verdict": verdict}, "counter")
+    yield Sample("stopped", "1 while the emergency stop is on.", int(agent.stop.is_set))
+
+
+def _of_boards(boards: Iterable[Board]) -> Iterator[Sample]:
+    for board in boards:
+        labels = {"board": board.name}
+        for state in BoardState:
+            is_so = int(board.status.state is state)
+            told = {**labels, "state": state.value}
+            yield Sample("board_state", "1 for the state that the board is in.", is_so, told)
+        for name, value in board.counters.as_numbers().items():
+            if value is not None:
+                about = f"The link's {name.replace('_', ' ')} in this session."
+                yield Sample(f"link_{name}", about, value, labels)

@@ -1,0 +1,53 @@
+"""Who calls: one name for each caller, however their address is written.
+
+A limit is kept by this name, so that another way to write an address is not another caller.
+"""
+
+import ipaddress
+from collections.abc import Container, Sequence
+
+UNIX = "unix"
+UNKNOWN = "unknown"
+# What one household or one rented server has of IPv6: each address in it is the same caller
+_IPV6_PREFIX_BITS = 64
+# More hops than any honest chain of proxies
+MAX_HOPS = 16
+_FORWARDED = (b"x-forwarded-for", b"forwarded", b"x-real-ip", b"x-forwarded-host")
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+def normal(text: str) -> str:
+    """The caller of an address: an IPv4 in IPv6's clothes is the IPv4."""
+    try:
+        address = ipaddress.ip_address(text.strip().strip("[]").partition("%")[0])
+    except ValueError:
+        return UNIX if text == UNIX else UNKNOWN
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    if address.is_loopback:
+        return str(address)
+    network = ipaddress.ip_network((address, _IPV6_PREFIX_BITS), strict=False)
+    return str(network)
+
+
+def is_forwarded(headers: Headers) -> bool:
+    """Whether a proxy says that it speaks for somebody else."""
+    return any(name in _FORWARDED for name, _ in headers)
+
+
+def caller(peer: str, headers: Headers, trusted: Container[str]) -> str | None:
+    """Who calls; None where a proxy speaks that nobody trusts.
+
+    Args:
+        peer: the normal name of who has the connection.
+        trusted: normal names of proxies.
+    """
+    if peer not in trusted:
+        return None if is_forwarded(headers) else peer
+    told = b",".join(value for name, value in headers if name == b"x-forwarded-for")
+    hops = [normal(hop) for hop in told.decode("latin-1").split(",")[-MAX_HOPS:] if hop.strip()]
+    # From the right: each of them vouches for the one before it, the first stranger for nobody
+    return next((hop for hop in reversed(hops) if hop not in trusted), peer)

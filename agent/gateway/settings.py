@@ -1,0 +1,28 @@
+"""The section of the gateway: where it listens, and who may come."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from agent.config import Secret, Section
+
+HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]_-]{1,253}$", description="a host")]
+IpAddress = Annotated[
+    str, Meta(pattern=r"^(unix|[0-9a-fA-F.:]{2,45})$", description="an IP address, or unix")
+]
+
+
+class GatewaySettings(Section, frozen=True, kw_only=True):
+    """The `[gateway]` section; without it nothing listens."""
+
+    # An address with a port, or "unix", or the path of a socket
+    listen: Annotated[str, Meta(min_length=4, max_length=100)] = "127.0.0.1:8475"
+    # Addresses that others can reach and that it may listen at all the same
+    public: tuple[IpAddress, ...] = ()
+    # By what names it is called, where that is not the address itself
+    hosts: tuple[HostName, ...] = ()
+    # Reverse proxies whose word on who comes is taken
+    trusted_proxies: tuple[IpAddress, ...] = ()
+    # 32 random bytes or more; in a file of its own, which is better
+    token: Secret = Secret()
+    token_file: str = ""

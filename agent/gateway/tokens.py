@@ -1,0 +1,69 @@
+"""Who has a token: the configured one, or one that somebody got for a one-time code.
+
+Tokens of the second kind are accounts of people, by their hash: whoever is revoked has none. The
+owner is made in a chat, never here: a code can make no token that may do more than look.
+"""
+
+import asyncio
+import hashlib
+import hmac
+import secrets
+
+from agent.clock import Clock
+from agent.dispatch.attempts import Attempts
+from agent.dispatch.codes import Codes
+from agent.dispatch.people import Account, People
+from agent.dispatch.rank import Rank
+
+NAME = "gateway"
+# More than anybody guesses, ever
+_TOKEN_BYTES = 32
+# Longer ones are none of ours
+MAX_TOKEN_CHARS = 256
+
+
+class Tokens:
+    """Makes tokens, and tells right ones from wrong ones."""
+
+    def __init__(self, token: str, people: People, codes: Codes, clock: Clock) -> None:
+        self._token = token.encode()
+        self._people = people
+        self._codes = codes
+        self._attempts = Attempts(clock)
+
+    @property
+    def is_needed(self) -> bool:
+        return bool(self._token)
+
+    def is_right(self, token: str) -> bool:
+        """Whether it is the configured one or that of somebody who is let in."""
+        if len(token) > MAX_TOKEN_CHARS:
+            return False
+        is_ours = hmac.compare_digest(self._token, token.encode()) and bool(self._token)
+        # By the hash alone: the time that it takes to find tells nothing of the token
+        return self._people.find(NAME, _digest(token)) is not None or is_ours
+
+    async def for_code(self, code: str) -> str | None:
+        """A new token for whoever has the code; None where it is no code for that.
+
+        Raises:
+            StorageFull: nothing was changed.
+        """
+        if self._attempts.wait_s(NAME):
+            return None
+        # Counted before it is looked at: many at once are no more than that many tries
+        self._attempts.note_wrong(NAME)
+        invitation = await asyncio.to_thread(self._codes.spend, code)
+        if invitation is None or invitation.rank is Rank.OWNER:
+            return None
+        self._attempts.forget(NAME)
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        account = Account(channel=NAME, sender=_digest(token), target="")
+        await asyncio.to_thread(
+            self._people.let_in, invitation.rank, account, invitation.name, invitation.person_id
+        )
+        return token
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

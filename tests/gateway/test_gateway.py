@@ -1,0 +1,113 @@
+"""The gateway as a person who configured it uses it."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.dispatch.codes import Invitation
+from agent.errors import ConfigRefused
+from agent.gateway.limiter import MAX_REFUSED
+from agent.gateway.settings import GatewaySettings
+from tests.fakes.gateway import LOOPBACK, TOKEN, bearer, listening
+
+
+def everything_in(folder: Path) -> str:
+    return "".join(one.read_text("latin-1") for one in folder.iterdir() if one.is_file())
+
+
+async def test_health_is_what_is_told_of_the_channels(tmp_path: Path) -> None:
+    async with listening(tmp_path) as gateway:
+        well = await gateway.ask("GET", "/health")
+        assert (well.status, json.loads(well.body)["status"]) == (200, "ok")
+        gateway.troubles["telegram"] = "nothing was heard for 90 s"
+        ill = await gateway.ask("GET", "/health")
+        assert ill.status == 503
+        assert json.loads(ill.body)["troubles"] == {"telegram": "nothing was heard for 90 s"}
+
+
+async def test_metrics_are_prometheus_text(tmp_path: Path) -> None:
+    async with listening(tmp_path) as gateway:
+        page = await gateway.ask("GET", "/metrics")
+        assert page.status == 200
+        assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
+        assert page.said.splitlines() == [
+            "# HELP barnacle_messages Messages.",
+            "# TYPE barnacle_messages gauge",
+            'barnacle_messages{channel="a\\"b"} 3',
+            "# HELP barnacle_stopped Stop.",
+            "# TYPE barnacle_stopped gauge",
+            "barnacle_stopped 0",
+        ]
+
+
+async def test_a_configured_token_is_needed_to_look(tmp_path: Path) -> None:
+    async with listening(tmp_path, token=TOKEN) as gateway:
+        assert (await gateway.ask("GET", "/metrics")).status == 401
+        assert (await gateway.ask("GET", "/metrics", bearer(TOKEN[:-1] + "3"))).status == 401
+        assert (await gateway.ask("GET", "/metrics", bearer(TOKEN))).status == 200
+
+
+async def test_a_code_gives_a_token_once_that_is_kept_as_a_hash_and_can_be_revoked(
+    tmp_path: Path,
+) -> None:
+    async with listening(tmp_path, token=TOKEN) as gateway:
+        code = gateway.codes.make(Invitation(role="guest", name="prometheus"))
+        body = json.dumps({"code": code}).encode()
+        given = await gateway.ask("POST", "/pair", body=body)
+        token = json.loads(given.body)["token"]
+        assert (await gateway.ask("GET", "/metrics", bearer(token))).status == 200
+        assert (await gateway.ask("POST", "/pair", body=body)).status == 403
+        assert token not in everything_in(tmp_path)
+        gateway.people.revoke(gateway.people.named("prometheus"))
+        assert (await gateway.ask("GET", "/metrics", bearer(token))).status == 401
+
+
+async def test_a_code_for_an_owner_makes_no_token(tmp_path: Path) -> None:
+    async with listening(tmp_path) as gateway:
+        body = json.dumps({"code": gateway.codes.make(Invitation(role="owner"))}).encode()
+        assert (await gateway.ask("POST", "/pair", body=body)).status == 403
+        assert gateway.people.owner() is None
+
+
+async def test_a_unix_socket_is_for_its_group_alone_and_gone_afterwards(tmp_path: Path) -> None:
+    async with listening(tmp_path, GatewaySettings(listen="unix")) as gateway:
+        path = gateway.gateway.place.path
+        assert path == tmp_path / "gateway.sock"
+        assert path.stat().st_mode & 0o777 == 0o660
+        assert (await gateway.ask("GET", "/health", host="localhost")).status == 200
+    assert not path.exists()
+
+
+async def test_refusals_are_remembered_over_a_restart(tmp_path: Path) -> None:
+    async with listening(tmp_path, token=TOKEN) as gateway:
+        for _ in range(MAX_REFUSED):
+            assert (await gateway.ask("GET", "/health", bearer("wrong"))).status == 401
+        # Written within a moment, without a flush
+        await asyncio.sleep(0.3)
+    async with listening(tmp_path, token=TOKEN) as gateway:
+        refused = await gateway.ask("GET", "/health", bearer(TOKEN))
+        assert refused.status == 429
+        assert 0 < int(refused.headers["retry-after"]) <= 300
+
+
+async def test_a_proxy_that_is_named_says_who_comes(tmp_path: Path) -> None:
+    wanted = GatewaySettings(listen="127.0.0.1:0", trusted_proxies=("127.0.0.1",), hosts=("a.org",))
+    async with listening(tmp_path, wanted, token=TOKEN) as gateway:
+        for number in range(MAX_REFUSED + 1):
+            # Whatever the caller itself writes there stands further left
+            hops = [("x-forwarded-for", f"10.0.0.{number}, 203.0.113.9")]
+            last = await gateway.ask("GET", "/health", [*hops, *bearer("wrong")], host="a.org")
+        assert last.status == 429
+        other = [("x-forwarded-for", "203.0.113.10"), *bearer(TOKEN)]
+        assert (await gateway.ask("GET", "/health", other, host="a.org")).status == 200
+
+
+async def test_a_port_that_is_taken_is_said_in_a_sentence(tmp_path: Path) -> None:
+    async with listening(tmp_path) as gateway:
+        taken = GatewaySettings(listen=f"127.0.0.1:{gateway.port}")
+        with pytest.raises(ConfigRefused, match="nothing can listen at 127"):
+            async with listening(tmp_path, taken):
+                raise AssertionError
+    assert LOOPBACK.listen == "127.0.0.1:0"
