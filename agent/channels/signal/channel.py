@@ -12,7 +12,7 @@ from agent.channels.settings import SignalSettings
 from agent.channels.signal import letters
 from agent.channels.signal.asking import Asking
 from agent.channels.signal.daemon import Daemon
-from agent.channels.signal.drafts import Drafts
+from agent.channels.signal.drafts import SignalDrafts
 from agent.channels.signal.fetching import Fetching
 from agent.channels.signal.letters import Letters
 from agent.channels.signal.listening import Ears, Listening
@@ -75,7 +75,7 @@ class SignalChannel(Channel):
         self.pulse: Pulse = Pulse(clock)
         self._daemon = Daemon(settings.base_url, settings.account, http)
         self._letters = Letters(self._daemon)
-        self._drafts = Drafts(self._letters, clock)
+        self._drafts = SignalDrafts(self._letters, clock)
         self._sending = Sending(self._daemon, self._letters, self._drafts)
         questions = OpenQuestions()
         self._asking = Asking(self._daemon, questions)

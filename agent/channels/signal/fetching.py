@@ -1,21 +1,20 @@
-"""The files of a message, fetched before anybody hears of it.
+"""How the daemon hands out the files of a message: as Base64 inside JSON.
 
-The daemon hands them out as Base64 inside JSON: it is decoded while it comes, so that no file is
-ever held in memory. What cannot be had is said in the message.
+It is decoded while it comes, so that no file is ever held in memory.
 """
 
-import asyncio
 import binascii
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
 
+from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.keeping import MAX_FILE_BYTES, Keeping
 from agent.channels.signal.daemon import Daemon, result_in
 from agent.channels.signal.envelope import File
 from agent.channels.signal.places import parameters_of
 from agent.channels.transcribing import Transcriber
-from agent.errors import ChannelError, ChannelUnavailable, NetworkError
+from agent.errors import ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer
 from agent.messages import Attachment, Inbound
 from agent.printable import printable_line
@@ -49,31 +48,17 @@ class Fetching:
     ) -> None:
         self._daemon = daemon
         self._keeping = keeping
-        self._transcriber = transcriber
         self._beat = beat
+        self._files = IncomingFiles(transcriber, beat, FETCH_TIMEOUT_S)
 
     async def with_files(self, inbound: Inbound, files: Sequence[File]) -> Inbound:
         """The message with its files, and a line for each that could not be had."""
-        kept: list[Attachment] = []
-        lines = [inbound.text]
         place = parameters_of(inbound.reply_target)
-        deadline_s = asyncio.get_running_loop().time() + FETCH_TIMEOUT_S
-        for file in files[:MAX_FILES]:
-            try:
-                async with asyncio.timeout_at(deadline_s):
-                    attachment = await self._fetch(file, place)
-            except TimeoutError:
-                attachment = "it did not come in time"
-            except ChannelError as err:
-                attachment = str(err)
-            if isinstance(attachment, str):
-                lines.append(f"[{in_words(file)} that could not be fetched: {attachment}]")
-                continue
-            kept.append(attachment)
-            if attachment.media_type.startswith("audio/"):
-                lines.append(await self._said(attachment))
-        text = "\n".join(line for line in lines if line)
-        return replace(inbound, text=text, attachments=tuple(kept))
+        coming = (
+            Coming(in_words(file), partial(self._fetch, file, place), _is_speech)
+            for file in files[:MAX_FILES]
+        )
+        return await self._files.added_to(inbound, coming)
 
     async def _fetch(self, file: File, place: Mapping[str, object]) -> Attachment | str:
         if (file.size or 0) > MAX_FILE_BYTES:
@@ -104,19 +89,16 @@ class Fetching:
         except binascii.Error as err:
             raise ChannelUnavailable("signal-cli sent a file that cannot be decoded") from err
 
-    async def _said(self, speech: Attachment) -> str:
-        if self._transcriber is None:
-            return "[a voice message; no speech service is configured that writes it down]"
-        text, trouble = await self._transcriber.words(speech)
-        self._beat()
-        return text or f"[a voice message that was not written down: {trouble}]"
-
 
 def in_words(file: File) -> str:
     """What a person would call it."""
     kind = _type(file).partition("/")[0]
     kinds = {"image": "a picture", "audio": "a voice message", "video": "a video"}
     return kinds.get(kind, "a file")
+
+
+def _is_speech(kept: Attachment) -> bool:
+    return kept.media_type.startswith("audio/")
 
 
 async def _head(answer: HttpAnswer) -> bytes:

@@ -62,19 +62,6 @@ def first_part(markdown: str) -> str:
     return parts(markdown[: 2 * MAX_TEXT_BYTES])[0]
 
 
-def unsendable(file: Attachment) -> str:
-    """Why a file cannot go, for whoever waits for it; empty where it can."""
-    name = file.name or "The file"
-    try:
-        size = Path(file.path).stat().st_size
-    except OSError:
-        return f"({name} was to come with this, and is not there any more.)"
-    if size > MAX_FILE_BYTES:
-        most = MAX_FILE_BYTES // 1024 // 1024
-        return f"({name} is larger than the {most} MB that go over Signal from here.)"
-    return "" if size else f"({name} was to come with this, and is empty.)"
-
-
 def _data_uri(file: Attachment) -> str:
     """The daemon may run as somebody who cannot read our files: it is handed the content."""
     path = Path(file.path)

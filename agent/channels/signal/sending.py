@@ -1,23 +1,18 @@
-"""An answer into its chat: text first, then its files, none of them twice.
-
-What was done of a message is remembered until all of it is: a file that fails does not repeat the
-text.
-"""
+"""An answer into its chat: its draft becomes it, and in a group it shows what it answers."""
 
 import logging
 from collections import OrderedDict
 
+from agent.channels.outgoing import Unfinished, unsendable
 from agent.channels.signal.daemon import Daemon
-from agent.channels.signal.drafts import Drafts
-from agent.channels.signal.letters import Letters, unsendable
+from agent.channels.signal.drafts import SignalDrafts
+from agent.channels.signal.letters import MAX_FILE_BYTES, Letters
 from agent.channels.signal.places import parameters_of, target_of, written_of
 from agent.errors import ChannelError, MessageRefused
 from agent.messages import Attachment, Inbound, Outbound
 
 _log = logging.getLogger(__name__)
 
-# Messages whose first steps were done when a later one failed
-MAX_UNFINISHED = 100
 # What groups said that has no answer yet
 MAX_HEARD = 200
 # As much of a message as is shown above its answer
@@ -27,12 +22,11 @@ MAX_QUOTED_CHARS = 200
 class Sending:
     """Sends messages, in the order in which it is asked to."""
 
-    def __init__(self, daemon: Daemon, letters: Letters, drafts: Drafts) -> None:
+    def __init__(self, daemon: Daemon, letters: Letters, drafts: SignalDrafts) -> None:
         self._daemon = daemon
         self._letters = letters
         self._drafts = drafts
-        # By message and part, how many steps are done
-        self._done: OrderedDict[tuple[int, int], int] = OrderedDict()
+        self._unfinished = Unfinished()
         # Signal shows above an answer what whoever answers says was asked
         self._heard: OrderedDict[str, str] = OrderedDict()
 
@@ -50,22 +44,7 @@ class Sending:
         Raises:
             ChannelError: it has not.
         """
-        key = (message.outbox_id, message.part)
-        done = self._done.get(key, 0)
-        if done == 0:
-            if message.text.strip():
-                await self._say(message)
-            self._note(key, 1)
-        for step, file in enumerate(message.files, start=1):
-            if done <= step:
-                await self._give(message, file)
-                self._note(key, step + 1)
-        self._done.pop(key, None)
-
-    def _note(self, key: tuple[int, int], steps: int) -> None:
-        self._done[key] = steps
-        if len(self._done) > MAX_UNFINISHED:
-            self._done.popitem(last=False)
+        await self._unfinished.go_on(message, self._say, self._give)
 
     async def _say(self, message: Outbound) -> None:
         place = parameters_of(message.recipient)
@@ -96,7 +75,7 @@ class Sending:
 
     async def _give(self, message: Outbound, file: Attachment) -> None:
         place = parameters_of(message.recipient)
-        trouble = unsendable(file)
+        trouble = unsendable(file, MAX_FILE_BYTES, "go over Signal from here")
         if not trouble:
             try:
                 await self._letters.give(place, file)

@@ -12,7 +12,7 @@ from agent.channels.settings import TelegramSettings
 from agent.channels.telegram import words
 from agent.channels.telegram.api import ApiRefused, TelegramApi
 from agent.channels.telegram.asking import Asking
-from agent.channels.telegram.drafts import Drafts
+from agent.channels.telegram.drafts import TelegramDrafts
 from agent.channels.telegram.fetching import Fetching
 from agent.channels.telegram.listening import Commands, Ears, Listening
 from agent.channels.telegram.position import Position
@@ -78,7 +78,7 @@ class TelegramChannel(Channel):
         self._api = api
         self._silence = Silence(clock)
         self._words = Words(api)
-        self._drafts = Drafts(self._words, self._silence, clock)
+        self._drafts = TelegramDrafts(self._words, self._silence, clock)
         self._sending = Sending(api, self._words, self._drafts, self._silence)
         questions = OpenQuestions()
         self._asking = Asking(api, self._words, questions, self._silence)

@@ -1,17 +1,14 @@
-"""The files of a message, fetched before anybody hears of it.
+"""How Telegram hands out the files of a message: first their place, then what is there."""
 
-What cannot be had is said in the message: nothing that a person sent disappears in silence.
-"""
-
-import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
+from functools import partial
 
+from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.keeping import MAX_FILE_BYTES, Keeping
 from agent.channels.telegram.api import TelegramApi
 from agent.channels.telegram.understanding import Sent
 from agent.channels.transcribing import Transcriber
-from agent.errors import ChannelError, ChannelUnavailable, NetworkError
+from agent.errors import ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer
 from agent.messages import Attachment, Inbound
 
@@ -38,30 +35,15 @@ class Fetching:
     ) -> None:
         self._api = api
         self._keeping = keeping
-        self._transcriber = transcriber
         self._beat = beat
+        self._files = IncomingFiles(transcriber, beat, FETCH_TIMEOUT_S)
 
     async def with_files(self, inbound: Inbound, sent: Sequence[Sent]) -> Inbound:
         """The message with its files, and a line for each that could not be had."""
-        kept: list[Attachment] = []
-        lines = [inbound.text]
-        deadline_s = asyncio.get_running_loop().time() + FETCH_TIMEOUT_S
-        for one in sent[:MAX_FILES]:
-            try:
-                async with asyncio.timeout_at(deadline_s):
-                    attachment = await self._fetch(one)
-            except TimeoutError:
-                attachment = "it did not come in time"
-            except ChannelError as err:
-                attachment = str(err)
-            if isinstance(attachment, str):
-                lines.append(f"[{one.what} that could not be fetched: {attachment}]")
-                continue
-            kept.append(attachment)
-            if one.is_speech:
-                lines.append(await self._said(attachment))
-        text = "\n".join(line for line in lines if line)
-        return replace(inbound, text=text, attachments=tuple(kept))
+        return await self._files.added_to(inbound, map(self._coming, sent[:MAX_FILES]))
+
+    def _coming(self, sent: Sent) -> Coming:
+        return Coming(sent.what, partial(self._fetch, sent), lambda _kept: sent.is_speech)
 
     async def _fetch(self, sent: Sent) -> Attachment | str:
         file = sent.file
@@ -81,10 +63,3 @@ class Fetching:
                 yield piece
         except NetworkError as err:
             raise ChannelUnavailable(str(err)) from err
-
-    async def _said(self, speech: Attachment) -> str:
-        if self._transcriber is None:
-            return "[a voice message; no speech service is configured that writes it down]"
-        text, trouble = await self._transcriber.words(speech)
-        self._beat()
-        return text or f"[a voice message that was not written down: {trouble}]"

@@ -1,15 +1,11 @@
-"""An answer into its chat: text first, then its files, none of them twice.
-
-What was done of a message is remembered until all of it is: a file that fails does not repeat the
-text.
-"""
+"""An answer into its chat: its draft becomes it, and each file goes as what it is."""
 
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 
+from agent.channels.outgoing import Unfinished, unsendable
 from agent.channels.telegram.api import ApiRefused, TelegramApi
-from agent.channels.telegram.drafts import Drafts
+from agent.channels.telegram.drafts import TelegramDrafts
 from agent.channels.telegram.silence import Silence
 from agent.channels.telegram.words import Words, answering
 from agent.errors import ChannelUnavailable
@@ -21,8 +17,6 @@ _log = logging.getLogger(__name__)
 MAX_FILE_BYTES = 50 * 1024 * 1024
 # Larger pictures go as files
 MAX_PHOTO_BYTES = 10 * 1024 * 1024
-# Messages whose first steps were done when a later one failed
-MAX_UNFINISHED = 100
 # By what it is: the method, and its field for the file
 _KINDS: Mapping[str, tuple[str, str]] = {
     "image/jpeg": ("sendPhoto", "photo"),
@@ -38,13 +32,14 @@ _AS_FILE = ("sendDocument", "document")
 class Sending:
     """Sends messages, in the order in which it is asked to."""
 
-    def __init__(self, api: TelegramApi, words: Words, drafts: Drafts, silence: Silence) -> None:
+    def __init__(
+        self, api: TelegramApi, words: Words, drafts: TelegramDrafts, silence: Silence
+    ) -> None:
         self._api = api
         self._words = words
         self._drafts = drafts
         self._silence = silence
-        # By message and part, how many steps are done
-        self._done: dict[tuple[int, int], int] = {}
+        self._unfinished = Unfinished()
 
     async def send(self, message: Outbound) -> None:
         """Return when the platform has all of it.
@@ -54,28 +49,10 @@ class Sending:
         """
         self._silence.demand(message.recipient)
         try:
-            await self._send(message)
+            await self._unfinished.go_on(message, self._say, self._give)
         except ChannelUnavailable as err:
             self._silence.note(message.recipient, err)
             raise
-
-    async def _send(self, message: Outbound) -> None:
-        key = (message.outbox_id, message.part)
-        done = self._done.get(key, 0)
-        if done == 0:
-            if message.text.strip():
-                await self._say(message)
-            self._note(key, 1)
-        for step, file in enumerate(message.files, start=1):
-            if done <= step:
-                await self._give(message, file)
-                self._note(key, step + 1)
-        self._done.pop(key, None)
-
-    def _note(self, key: tuple[int, int], steps: int) -> None:
-        if len(self._done) >= MAX_UNFINISHED and key not in self._done:
-            self._done.pop(next(iter(self._done)))
-        self._done[key] = steps
 
     async def _say(self, message: Outbound) -> None:
         if message.part == 0 and (shown := await self._drafts.end(message)):
@@ -93,7 +70,7 @@ class Sending:
 
     async def _give(self, message: Outbound, file: Attachment) -> None:
         place = self._words.place(message.recipient, message.thread)
-        if trouble := _unsendable(file):
+        if trouble := unsendable(file, MAX_FILE_BYTES, "Telegram takes"):
             await self._words.put("sendMessage", place, trouble)
             return
         method, field = _KINDS.get(file.media_type, _AS_FILE)
@@ -112,14 +89,3 @@ class Sending:
         # In a chat of two it is clear what is answered
         is_group = message.recipient.startswith("-")
         return place | (answering(message.in_reply_to) if is_group and message.part == 0 else {})
-
-
-def _unsendable(file: Attachment) -> str:
-    """Why a file cannot go, for whoever waits for it; empty where it can."""
-    try:
-        size = Path(file.path).stat().st_size
-    except OSError:
-        return f"({file.name or 'The file'} was to come with this, and is not there any more.)"
-    if size > MAX_FILE_BYTES:
-        return f"({file.name or 'The file'} is larger than the 50 MB that Telegram takes.)"
-    return "" if size else f"({file.name or 'The file'} was to come with this, and is empty.)"

@@ -1,0 +1,132 @@
+"""Answers that are still growing, shown without slowing down whoever writes them.
+
+Each is shown again when it has grown and the platform may be asked again. How it is shown, and how
+often, is the platform's; a draft is a courtesy and is left out where it cannot be.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+from agent.clock import Clock
+from agent.errors import ChannelError
+from agent.messages import Inbound, Outbound
+
+_log = logging.getLogger(__name__)
+
+# Answers that grow at the same time, and those whose turn was given up
+MAX_DRAFTS = 64
+
+_Key = tuple[str, str | None, str]
+
+
+@dataclass(slots=True)
+class Draft:
+    """An answer as far as it is written and shown."""
+
+    inbound: Inbound
+    next_s: float
+    latest: str = ""
+    shown: str = ""
+    edits: int = 0
+    # The platform's number of the message that is edited; 0 where there is none
+    message_id: int = 0
+    # A request is under way: it is waited for, or it would overtake the answer
+    is_calling: bool = False
+    is_over: bool = False
+    task: "asyncio.Task[None] | None" = field(default=None)
+
+
+class Drafts(ABC):
+    """The drafts of one channel, by what they answer."""
+
+    # An answer that is there by then was never a draft
+    first_s = 0.0
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._drafts: dict[_Key, Draft] = {}
+
+    @abstractmethod
+    async def _put(self, draft: Draft, text: str) -> None:
+        """Show it; a ChannelError means that it is never shown again."""
+
+    @abstractmethod
+    def _interval_s(self, draft: Draft) -> float:
+        """How long after this time it may be shown again."""
+
+    def _is_shown_out(self, draft: Draft) -> bool:
+        """Whether the platform takes no more of it."""
+        return False
+
+    def _silence_s(self, draft: Draft) -> float:
+        """How long the platform wants nothing for its chat."""
+        return 0.0
+
+    def show(self, inbound: Inbound, text_so_far: str) -> None:
+        """The text will be seen soon, or a later one instead of it."""
+        key = (inbound.reply_target, inbound.thread, inbound.message_id)
+        draft = self._drafts.get(key)
+        if draft is None:
+            if len(self._drafts) >= MAX_DRAFTS:
+                self._forget_oldest()
+            draft = Draft(inbound, self._clock.monotonic_s() + self.first_s)
+            self._drafts[key] = draft
+        draft.latest = text_so_far
+        if not draft.is_over and (draft.task is None or draft.task.done()):
+            draft.task = asyncio.create_task(self._keep_up(draft))
+
+    async def end(self, message: Outbound) -> int:
+        """Show no more of it; the message that stands in the chat for it, or 0."""
+        draft = self._drafts.get(_answered_by(message))
+        if draft is None:
+            return 0
+        draft.is_over = True
+        if draft.task is not None and not draft.task.done():
+            if not draft.is_calling:
+                draft.task.cancel()
+            await asyncio.wait([draft.task])
+        return draft.message_id
+
+    def forget(self, message: Outbound) -> None:
+        """It is the answer by now, or is taken back."""
+        self._drafts.pop(_answered_by(message), None)
+
+    async def aclose(self) -> None:
+        for draft in list(self._drafts.values()):
+            if draft.task is not None:
+                draft.task.cancel()
+                await asyncio.wait([draft.task])
+        self._drafts.clear()
+
+    def _forget_oldest(self) -> None:
+        draft = self._drafts.pop(next(iter(self._drafts)))
+        if draft.task is not None:
+            draft.task.cancel()
+
+    async def _keep_up(self, draft: Draft) -> None:
+        while not (draft.is_over or draft.latest == draft.shown or self._is_shown_out(draft)):
+            wait_s = max(draft.next_s - self._clock.monotonic_s(), self._silence_s(draft))
+            if wait_s > 0:
+                await self._clock.sleep(wait_s)
+                continue
+            await self._try(draft)
+            draft.next_s = self._clock.monotonic_s() + self._interval_s(draft)
+            draft.edits += 1
+
+    async def _try(self, draft: Draft) -> None:
+        text = draft.latest
+        draft.is_calling = True
+        try:
+            await self._put(draft, text)
+        except ChannelError as err:
+            _log.info("no draft is shown: %s", err)
+            draft.is_over = True
+        finally:
+            draft.is_calling = False
+        draft.shown = text
+
+
+def _answered_by(message: Outbound) -> _Key:
+    return message.recipient, message.thread, message.in_reply_to

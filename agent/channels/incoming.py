@@ -1,0 +1,78 @@
+"""The files of a message, had before anybody hears of it.
+
+What cannot be had is said in the message: nothing that a person sent disappears in silence. How a
+platform hands out a file is the platform's.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+
+from agent.channels.transcribing import Transcriber
+from agent.errors import ChannelError
+from agent.messages import Attachment, Inbound
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """A file that a platform has.
+
+    Args:
+        what: what a person would call it.
+        fetch: the file, or why it cannot be had.
+        is_speech: whether it is to be written down.
+    """
+
+    what: str
+    fetch: Callable[[], Awaitable[Attachment | str]]
+    is_speech: Callable[[Attachment], bool]
+
+
+class IncomingFiles:
+    """Puts files to their messages.
+
+    Args:
+        transcriber: writes down voice messages; None where no service is configured.
+        beat: says that the platform was heard.
+        limit_s: for all files of a message; nothing else is heard meanwhile.
+    """
+
+    def __init__(
+        self, transcriber: Transcriber | None, beat: Callable[[], None], limit_s: float
+    ) -> None:
+        self._transcriber = transcriber
+        self._beat = beat
+        self._limit_s = limit_s
+
+    async def added_to(self, inbound: Inbound, files: Iterable[Coming]) -> Inbound:
+        """The message with its files, and a line for each that could not be had."""
+        kept: list[Attachment] = []
+        lines = [inbound.text]
+        deadline_s = asyncio.get_running_loop().time() + self._limit_s
+        for file in files:
+            attachment = await _fetched(file, deadline_s)
+            if isinstance(attachment, str):
+                lines.append(f"[{file.what} that could not be fetched: {attachment}]")
+                continue
+            kept.append(attachment)
+            if file.is_speech(attachment):
+                lines.append(await self._said(attachment))
+        text = "\n".join(line for line in lines if line)
+        return replace(inbound, text=text, attachments=tuple(kept))
+
+    async def _said(self, speech: Attachment) -> str:
+        if self._transcriber is None:
+            return "[a voice message; no speech service is configured that writes it down]"
+        text, trouble = await self._transcriber.words(speech)
+        self._beat()
+        return text or f"[a voice message that was not written down: {trouble}]"
+
+
+async def _fetched(file: Coming, deadline_s: float) -> Attachment | str:
+    try:
+        async with asyncio.timeout_at(deadline_s):
+            return await file.fetch()
+    except TimeoutError:
+        return "it did not come in time"
+    except ChannelError as err:
+        return str(err)
