@@ -20,7 +20,7 @@ LEAST_DIFFERENT_CHARS = 10
 _BACKLOG = 32
 # What the address of a Unix socket has room for
 _MAX_PATH_BYTES = 107
-_LISTEN = re.compile(r"(?P<host>[0-9.]+|\[[0-9a-fA-F:]+\]):(?P<port>[0-9]{1,5})")
+_LISTEN = re.compile(r"(?P<host>[0-9.]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})")
 _MAX_PORT = 65535
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})

@@ -15,6 +15,7 @@ from agent.channels.webhook.signing import key_of, signed
 from agent.clock import Clock, SystemClock
 from agent.dispatch.codes import Codes
 from agent.dispatch.people import People
+from agent.errors import StorageFull
 from agent.gateway.front import Shown
 from agent.gateway.gateway import Gateway, House
 from agent.gateway.metrics import Sample
@@ -50,6 +51,7 @@ class Listening:
         self.gateway = gateway
         self.heard: list[Inbound] = []
         self.troubles: dict[str, str] = {}
+        self.is_full = False
         self.people = People(folder / "people.json", clock)
         self.codes = Codes(folder / "codes.json", clock)
 
@@ -58,6 +60,8 @@ class Listening:
         return self.gateway.port
 
     async def deliver(self, inbound: Inbound) -> None:
+        if self.is_full:
+            raise StorageFull("no room")
         self.heard.append(inbound)
 
     async def ask(
