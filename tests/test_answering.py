@@ -15,6 +15,7 @@ from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
 from agent.settings import Settings
 from agent.storage.worker import DatabaseWorker
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import running, streamed
 
@@ -74,12 +75,18 @@ async def test_a_hint_that_nobody_configured_never_reaches_the_service(
 
 
 def test_every_key_that_may_be_sent_is_known_as_a_secret() -> None:
-    provider = MainProviderSettings(api_key=Secret("own-key"), more_keys=(Secret("more-key"),))
-    named = {"backup": ProviderSettings(api_key=Secret("backup-key"))}
-    environ = {"GROQ_API_KEY": " groq-key ", "API_KEY": "any-key", "OPENAI_API_KEY": "a\nb"}
+    provider = MainProviderSettings(
+        api_key=Secret(secret("own")), more_keys=(Secret(secret("more")),)
+    )
+    named = {"backup": ProviderSettings(api_key=Secret(secret("backup")))}
+    environ = {
+        "GROQ_API_KEY": f" {secret('groq')} ",
+        "API_KEY": secret("any"),
+        "OPENAI_API_KEY": "a\nb",
+    }
     found = list(secrets(Settings(provider=provider, providers=named), environ))
-    keys = {secret.reveal() for secret in found} - {""}
-    assert keys == {"own-key", "more-key", "backup-key", "groq-key", "any-key"}
+    keys = {one.reveal() for one in found} - {""}
+    assert keys == {secret(one) for one in ("own", "more", "backup", "groq", "any")}
 
 
 async def test_what_was_asked_is_counted_and_told(

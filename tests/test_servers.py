@@ -17,6 +17,7 @@ from agent.tools.mcp.offer import Offer
 from agent.tools.mcp.servers import pins_in
 from agent.tools.mcp.tool import KEY_TEXT
 from agent.tools.shelf import MAX_SHOWN_BYTES, Shelf
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import garden
 from tests.fakes.workspace import used
@@ -84,7 +85,7 @@ async def test_the_owner_is_told_and_servers_end_with_the_agent(tmp_path: Path) 
 
     paths = Paths(None, tmp_path)
     pins_in(paths.mcp).approve([WATER])
-    redactor = Redactor([Secret("token-4711-0815")])
+    redactor = Redactor([Secret(secret("mcp"))])
     settings = Settings(mcp={"garden": garden(read=("water",))})
     servers = Servers(settings, paths, SteppedClock(), redactor.knows)
     running = asyncio.create_task(servers.run(tell))
@@ -92,7 +93,7 @@ async def test_the_owner_is_told_and_servers_end_with_the_agent(tmp_path: Path) 
     [tool] = servers.tools()
     context = ToolContext("terminal", "owner", Provenance.OWNER)
     # What only looks is sent as well
-    asked = tool.parse('{"bed": "x token-4711-0815"}')
+    asked = tool.parse(f'{{"bed": "x {secret("mcp")}"}}')
     assert (await tool.execute(asked, context)).text == KEY_TEXT
     assert not told
     result = await tool.execute(tool.parse("{}"), context)

@@ -19,11 +19,12 @@ from agent.providers.endpoint import Endpoint
 from agent.providers.reader import Patience
 from agent.providers.service import ServiceProvider
 from agent.providers.wire import Sampling, ToldError, Wire
+from tests.canaries import secret
 from tests.fakes.llm_server import Call, Reply
 from tests.fakes.llm_talk import heard
 from tests.fakes.llm_transport import OneReplyTransport
 
-KEY = "canary-0123456789"
+KEY = secret("provider")
 MODEL = "fake-model"
 TEXT = "Gern! 好的 💡"
 WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')

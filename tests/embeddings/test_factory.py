@@ -11,9 +11,10 @@ from agent.embeddings.none import NoEmbedder
 from agent.embeddings.onnx import OnnxEmbedder
 from agent.embeddings.openai import OpenAIEmbedder
 from agent.embeddings.settings import EmbeddingsSettings
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 
-KEY = Key(Secret("sk-canary"), "embeddings.api_key")
+KEY = Key(Secret(secret("embeddings")), "embeddings.api_key")
 
 
 def made(settings: EmbeddingsSettings) -> Embedder:

@@ -18,11 +18,12 @@ from agent.embeddings.openai import (
 from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import EmbedderUnavailable
 from agent.http import HttpClient
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.embedding_service import answer, embeds, gives, vector_of
 from tests.fakes.llm_server import LlmServer, Reply, Respond, running
 
-KEY = Key(Secret("sk-canary-123456"), "embeddings.api_key")
+KEY = Key(Secret(secret("embeddings")), "embeddings.api_key")
 
 
 class Asked:
@@ -65,7 +66,7 @@ async def test_the_request_is_what_the_interface_wants() -> None:
         await service.embedder.embed(["a"])
         [request] = service.server.requests
     assert (request.method, request.path) == ("POST", "/v1/embeddings")
-    assert request.headers["authorization"] == "bearer sk-canary-123456"
+    assert request.headers["authorization"] == f"bearer {secret('embeddings')}"
     assert request.body == {
         "model": "small",
         "input": ["a"],
@@ -131,7 +132,7 @@ async def test_a_service_that_stays_broken_is_not_asked_at_every_turn() -> None:
 
 
 async def test_a_refused_key_is_told_by_its_place_and_never_shown() -> None:
-    told = {"error": {"message": "Incorrect API key provided: sk-canary-123456"}}
+    told = {"error": {"message": f"Incorrect API key provided: {secret('embeddings')}"}}
     async with asking(answer(told, 401)) as service:
         with pytest.raises(EmbedderUnavailable) as refused:
             await service.embedder.embed(["a"])

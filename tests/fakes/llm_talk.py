@@ -14,10 +14,11 @@ from agent.providers.create import service_provider
 from agent.providers.reader import Patience
 from agent.providers.service import ServiceProvider
 from agent.providers.settings import ProviderSettings
+from tests.canaries import secret
 from tests.fakes.llm_server import Call, LlmServer, Reply, Respond, running
 from tests.fakes.llm_transport import OneReplyTransport
 
-KEY = "canary-0123456789"
+KEY = secret("provider")
 ASKED = ChatRequest((ChatMessage.user("turn the led on"),))
 WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
 TEXT = "Gern! 好的,打开灯 💡 — fertig."

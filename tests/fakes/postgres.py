@@ -11,11 +11,13 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
+from tests.canaries import secret
+
 ROOT = Path(__file__).resolve().parents[2]
 # A server of Debian's, which has pg_trgm and no pgvector; and one that has it the other way round
 DEBIAN = "debian"
 PGVECTOR = "pgvector"
-PASSWORD = "a-secret-of-the-barn"
+PASSWORD = secret("postgres")
 # It starts in a fraction of a second; a busy machine takes longer
 _START_S = 15.0
 # Of <sys/prctl.h>
@@ -59,12 +61,12 @@ class PostgresServer:
         self._databases = 0
         if (user := _unprivileged()) is not None and os.getuid() == 0:
             shutil.chown(self.folder, user)
-        secret = self.folder / "secret"
-        secret.write_text(PASSWORD)
-        secret.chmod(0o644)
+        kept = self.folder / "secret"
+        kept.write_text(PASSWORD)
+        kept.chmod(0o644)
         options = ["-U", "barnacle", "-E", "UTF8", "--locale=C.UTF-8", "-A", "scram-sha-256"]
         data = str(self.folder / "data")
-        self._run("initdb", "-D", data, *options, f"--pwfile={secret}", "--no-sync")
+        self._run("initdb", "-D", data, *options, f"--pwfile={kept}", "--no-sync")
 
     def _within_reach(self, bin_folder: Path) -> Path:
         """Programs below a folder of root's alone are copied to where the server's user may go."""

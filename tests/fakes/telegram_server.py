@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
+from tests.canaries import secret
 from tests.fakes.raw_server import serving
 from tests.fakes.telegram_methods import Methods, Refused, Upload
 from tests.fakes.telegram_world import Json, World
 
 # What follows the bot's number in its token
-KEY = "a-token-of-the-tests_0123456789"
+KEY = secret("a-token-of-the-tests")
 # More than the largest file with its form
 MAX_REQUEST_BYTES = 64 * 1024 * 1024
 TERMINATED = (

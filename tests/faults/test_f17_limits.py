@@ -19,6 +19,7 @@ from agent.messages import ChatMessage, Role, ToolCall
 from agent.providers.base import ChatRequest, Provider
 from agent.providers.section import MainProviderSettings
 from agent.settings import Settings
+from tests.canaries import secret
 from tests.contracts.test_provider import CASES
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import Reply, failed, running, streamed
@@ -43,7 +44,12 @@ HISTORY = (
 async def answering(folder: Path, clock: SteppedClock, **more: object) -> AsyncIterator[Provider]:
     """All that stands between a turn and a service, as the agent has it."""
     http, journal = HttpClient(), open_journal(folder / "agent.db")
-    wanted = {"model": "fake-model", "api_key": Secret("first"), "offline_last": False, **more}
+    wanted = {
+        "model": "fake-model",
+        "api_key": Secret(secret("first")),
+        "offline_last": False,
+        **more,
+    }
     settings = Settings(provider=MainProviderSettings(**wanted))
     answering = open_answering(settings, {}, http, NoEmbedder(), journal, clock)
     try:
@@ -74,7 +80,7 @@ async def test_retry_after_is_kept_from_the_header_to_the_clock(
 
 async def test_every_key_has_its_turn_before_anybody_waits(tmp_path: Path) -> None:
     clock, busy = SteppedClock(), failed(429, "slow down")
-    keys = (Secret("second"), Secret("third"))
+    keys = (Secret(secret("second")), Secret(secret("third")))
     async with (
         running(busy, busy, streamed("yes")) as server,
         answering(tmp_path, clock, base_url=server.base_url, more_keys=keys) as provider,
@@ -82,7 +88,8 @@ async def test_every_key_has_its_turn_before_anybody_waits(tmp_path: Path) -> No
         assert (await provider.chat(ASKED)).text == "yes"
         assert (await provider.chat(ASKED)).text == "yes"
     sent = [request.headers["authorization"] for request in server.requests]
-    assert sent == ["bearer first", "bearer second", "bearer third", "bearer third"]
+    named = ("first", "second", "third", "third")
+    assert sent == [f"bearer {secret(one)}" for one in named]
     assert clock.slept_s == []
 
 

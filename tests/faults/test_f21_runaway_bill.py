@@ -18,6 +18,7 @@ from agent.providers.ledger import read_day, today
 from agent.providers.section import MainProviderSettings
 from agent.settings import Settings
 from agent.storage.worker import DatabaseWorker
+from tests.canaries import secret
 from tests.fakes.channel import FakeChannel
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import running as dispatching
@@ -55,7 +56,7 @@ def limited(base_url: str, http: HttpClient, journal: DatabaseWorker, tokens: in
     provider = MainProviderSettings(
         base_url=base_url,
         model="large",
-        api_key=Secret("k"),
+        api_key=Secret(secret("provider")),
         daily_limit_tokens=tokens,
         offline_last=False,
     )

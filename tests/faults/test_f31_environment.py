@@ -16,12 +16,13 @@ from agent.security.sandbox_systemd import SystemdSandbox
 from agent.settings import Settings, surroundings
 from agent.tools.confined import output_of
 from agent.tools.mcp.server import McpServer
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import garden
 from tests.fakes.sandbox import activated, bubblewrap, no_activation, no_bubblewrap
 from tests.fakes.workspace import workspace_in
 
-CANARY = "canary-5f3759df"
+CANARY = secret("ours")
 FORBIDDEN = [
     *("LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "GCONV_PATH", "MALLOC_TRACE", "NLSPATH"),
     *("PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "PYTHONINSPECT", "PYTHONWARNINGS"),
@@ -121,7 +122,7 @@ async def test_an_mcp_server_has_what_was_named_and_nothing_else(
     # What the SDK itself would pass on, and what loads code
     for name in ("LOGNAME", "SHELL", "TERM", "USER", "NODE_OPTIONS", "BARNACLE_SECRET"):
         monkeypatch.setenv(name, CANARY)
-    settings = garden(env={"GARDEN_TOKEN": Secret("given-8842")})
+    settings = garden(env={"GARDEN_TOKEN": Secret(secret("mcp"))})
     server = McpServer("garden", settings, tmp_path / "home", SteppedClock())
     with held_open(tmp_path):
         given = next(one for one in await server.offers() if one.tool == "given")
@@ -130,7 +131,7 @@ async def test_an_mcp_server_has_what_was_named_and_nothing_else(
     assert CANARY not in told
     variables, _, rest = told.partition("\ncwd ")
     assert variables.splitlines() == [
-        "GARDEN_TOKEN=given-8842",
+        f"GARDEN_TOKEN={secret('mcp')}",
         f"HOME={tmp_path / 'home'}",
         "LANG=C.UTF-8",
         "PATH=/usr/bin:/bin",

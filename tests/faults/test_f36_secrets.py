@@ -31,16 +31,14 @@ from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.search_services import chosen
 from agent.tools.settings import SearchSettings, WebSettings
 from agent.tools.web_search import WebSearchTool
-from tests.canaries import hits
+from tests.canaries import hits, secret
 from tests.fakes.channel import LocalChannel, message
 from tests.fakes.pages import PreparedWeb, page
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.raw_server import serving
 from tests.fakes.workspace import used
 
-KEY, MORE, SEARCH, OTHER = (
-    f"canary-{name}-5f0e9b" for name in ("provider", "more", "search", "other")
-)
+KEY, MORE, SEARCH, OTHER = (secret(name) for name in ("provider", "more", "search", "other"))
 EVERY = (KEY, MORE, SEARCH, OTHER)
 CONFIG = f"""
 [provider]

@@ -11,6 +11,7 @@ from agent.memory import lucid_tool
 from agent.memory.base import CONVERSATION, CORE, DAILY
 from agent.memory.lucid_tool import COOL_DOWN_S, MAX_FOUND, Found, LucidTool, parse
 from agent.printable import printable_line
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.lucid import FAULTS, misbehaving_program, starts, told, working_program
 
@@ -102,11 +103,11 @@ async def test_a_program_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
 
 
 async def test_it_gets_none_of_our_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-barn")
+    monkeypatch.setenv("OPENAI_API_KEY", secret("provider"))
     program = tmp_path / "lucid"
     program.write_text("#!/bin/sh\nenv > $0.env\n")
     program.chmod(0o755)
     await LucidTool(str(program), SteppedClock()).store("content", CORE)
     said = await asyncio.to_thread(Path(f"{program}.env").read_text)
-    assert "sk-secret" not in said
+    assert secret("provider") not in said
     assert f"HOME={os.environ['HOME']}" in said

@@ -22,8 +22,9 @@ from agent.providers.completions.wire import CompletionsWire
 from agent.providers.failures import Refusal, Service, explain, explain_event, retry_after_s
 from agent.providers.wire import ToldError
 from agent.security.redact import Redactor
+from tests.canaries import secret
 
-KEY = "canary-key-1234567890"
+KEY = secret("provider")
 SERVICE = Service(
     "https://api.example.org/v1",
     "api.example.org",

@@ -19,6 +19,7 @@ from agent.providers.metered import IMAGE_TOKENS, MeteredProvider
 from agent.providers.prices import Prices
 from agent.providers.section import MainProviderSettings, Price
 from agent.providers.settings import ProviderSettings
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import (
     LlmServer,
@@ -64,7 +65,7 @@ class Meters:
 
 
 def settings_at(server: LlmServer) -> ProviderSettings:
-    return ProviderSettings(base_url=server.base_url, model="m", api_key=Secret("k"))
+    return ProviderSettings(base_url=server.base_url, model="m", api_key=Secret(secret("provider")))
 
 
 @pytest.fixture

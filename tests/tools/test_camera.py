@@ -6,6 +6,7 @@ from agent.errors import BadArguments
 from agent.messages import Effect
 from agent.tools.camera import CameraCaptureTool, find_camera_program, trouble_with_camera
 from agent.tools.picture_program import Album
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.picture_programs import JPEG, install
 from tests.fakes.workspace import told
@@ -20,7 +21,7 @@ def camera(tmp_path: Path, behaviour: str = "working") -> CameraCaptureTool:
 async def test_a_picture_comes_into_the_workspace_with_its_marker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
+    monkeypatch.setenv("OPENAI_API_KEY", secret("provider"))
     fields = await told(camera(tmp_path), width=1281)
     path = str(fields["path"])
     assert (tmp_path / "workspace" / path).read_bytes() == JPEG

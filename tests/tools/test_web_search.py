@@ -12,10 +12,11 @@ from agent.security.net import WebRules
 from agent.tools.search_services import BRAVE_URL, DUCKDUCKGO_URL, TAVILY_URL, chosen
 from agent.tools.settings import SearchSettings, WebSettings
 from agent.tools.web_search import MAX_SNIPPET_CHARS, WebSearchTool
+from tests.canaries import secret
 from tests.fakes.pages import PreparedWeb, page
 from tests.fakes.workspace import refused, told, used
 
-KEY = "canary-7f3a"
+KEY = secret("search")
 NO_JSON = "gives no JSON: its owner adds json to search.formats in its settings.yml"
 SEARXNG = "http://192.168.1.20:8080"
 BRAVE_ANSWER = {

@@ -160,7 +160,7 @@ async def test_a_user_who_may_not_make_anything_is_told(
     debian_server: PostgresServer, open_memory: Open
 ) -> None:
     url = debian_server.fresh_url()
-    debian_server.sql("CREATE ROLE guest LOGIN PASSWORD 'a-secret-of-the-barn'")
+    debian_server.sql(f"CREATE ROLE guest LOGIN PASSWORD '{PASSWORD}'")
     memory = open_memory(url.replace("//barnacle:", "//guest:"), NoEmbedder())
     with pytest.raises(MemoryUnavailable, match="permission denied"):
         await memory.count()

@@ -15,6 +15,7 @@ from agent.providers.offline.provider import OfflineProvider
 from agent.providers.pictures.provider import SHOWN_TURNS, PicturesProvider
 from agent.providers.section import MainProviderSettings
 from agent.settings import Paths, Settings
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import running, streamed
 from tests.fakes.provider import ScriptedProvider
@@ -144,7 +145,7 @@ async def test_a_picture_of_the_workspace_travels_to_the_service(tmp_path: Path)
     http = HttpClient()
     async with running(streamed("a lamp")) as server:
         wanted = MainProviderSettings(
-            base_url=server.base_url, api_key=Secret("k"), model="m", vision="yes"
+            base_url=server.base_url, api_key=Secret(secret("provider")), model="m", vision="yes"
         )
         settings = Settings(provider=wanted)
         answers = chain(wanted, {}, {}, http, SteppedClock())

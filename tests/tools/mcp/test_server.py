@@ -13,6 +13,7 @@ from agent.errors import McpAway
 from agent.tools.mcp import server as server_module
 from agent.tools.mcp.server import McpServer, Patience, trouble_with
 from agent.tools.mcp.settings import McpSettings
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import asking, garden, offer_of, served
 from tests.structure.sources import ROOT
@@ -48,8 +49,8 @@ def children() -> set[int]:
 
 async def test_a_program_tells_what_it_has_and_does_what_was_approved(tmp_path: Path) -> None:
     before = children()
-    secret = "token-4711-0815"
-    async with running(garden(env={"GARDEN_TOKEN": Secret(secret)}), tmp_path) as server:
+    token = secret("mcp")
+    async with running(garden(env={"GARDEN_TOKEN": Secret(token)}), tmp_path) as server:
         digests = {one.tool: one.digest for one in await server.offers()}
         assert list(digests) == ["forecast", "given", "fail"]
         assert await forecast(server) == "Rome: sun for 1 days"
@@ -61,10 +62,10 @@ async def test_a_program_tells_what_it_has_and_does_what_was_approved(tmp_path: 
                 await server.call(tool, digest, {})
         # What it needs to know it is told where no list of processes shows it
         given = await server.call("given", digests["given"], {})
-        assert f"GARDEN_TOKEN={secret}" in given.text
+        assert f"GARDEN_TOKEN={token}" in given.text
         shown = [_shown(pid) for pid in children() - before]
         assert shown
-        assert not any(secret in one for one in shown)
+        assert not any(token in one for one in shown)
 
 
 async def test_a_server_of_the_web_is_the_same(tmp_path: Path) -> None:
@@ -84,7 +85,7 @@ async def test_a_call_that_a_server_refuses_is_a_sentence_and_it_goes_on(tmp_pat
 async def test_one_that_dies_is_tried_again_later_and_later_until_it_works(tmp_path: Path) -> None:
     clock = SteppedClock()
     (tmp_path / "broken").touch()
-    settings = garden("dying", env={"GARDEN_TOKEN": Secret("token-4711-0815")})
+    settings = garden("dying", env={"GARDEN_TOKEN": Secret(secret("mcp"))})
     async with running(settings, tmp_path, clock) as server:
         # What it was given is in no complaint
         with pytest.raises(McpAway, match=r"it ended, saying 'no such garden \*\*\*'"):

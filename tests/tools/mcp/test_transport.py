@@ -9,10 +9,11 @@ from agent.errors import McpAway
 from agent.tools.mcp.lines import MAX_LINE_BYTES
 from agent.tools.mcp.server import McpServer, Patience
 from agent.tools.mcp.settings import McpSettings
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.raw_server import Serve, serving
 
-TOKEN = "Bearer door-0815-key"
+TOKEN = f"Bearer {secret('mcp')}"
 OK = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
