@@ -27,7 +27,7 @@ from agent.gateway.tokens import Tokens
 # A platform sends a body at once; who takes longer holds a connection
 BODY_TIMEOUT_S = 5.0
 # Of all bodies that are being read: a crowd of callers takes no more memory than this
-MAX_HELD_BYTES = 3 * MAX_BODY_BYTES
+MAX_HELD_BYTES = 2 * MAX_BODY_BYTES
 MAX_CODE_BODY_BYTES = 200
 # Whoever finds no room comes again
 AGAIN_S = 2

@@ -50,6 +50,7 @@ class WebhookChannel(Channel):
         self._http = http
         self._clock = clock
         self._deliver: Deliver | None = None
+        self._is_closed = False
         self._one_at_a_time = asyncio.Lock()
         self._open = OpenQuestions()
 
@@ -100,14 +101,18 @@ class WebhookChannel(Channel):
             waiting.cancel()
 
     async def aclose(self) -> None:
-        await self._ledger.aclose()
+        # Not before the message that is being kept
+        async with self._one_at_a_time:
+            if not self._is_closed:
+                self._is_closed = True
+                await self._ledger.aclose()
 
     async def _take(self, message_id: str, body: bytes) -> Answered:
+        if self._deliver is None or self._is_closed:
+            return Answered(503, "nobody listens now", AGAIN_S)
         known = await self._ledger.answered(message_id)
         if known is not None:
             return replace(known, text=f"{known.text}, and this again")
-        if self._deliver is None:
-            return Answered(503, "nobody listens yet", AGAIN_S)
         if wait_s := await self._ledger.wait_s():
             return Answered(429, "too many messages", math.ceil(wait_s))
         answered = await self._deliver_or_say_why(message_id, body, self._deliver)
