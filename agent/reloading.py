@@ -33,7 +33,7 @@ LOOK_S = 2.0
 CONFIRM_TIMEOUT_S = 120.0
 # The limits that a person has to agree to when they become looser
 _SAFETY = ("autonomy", "presence_for", "rules")
-_PLAIN = ("name", "turn_timeout_s", "history_tokens")
+_PLAIN = ("name", "turn_timeout_s", "history_tokens", "show_tool_calls")
 _RECALL = ("recall_limit", "min_score")
 _SECRETS = ("api_key", "more_keys")
 # Named in one message; a file that changed in more places was replaced

@@ -105,6 +105,11 @@ class Conversations:
         """Whether a new message breaks off the turn on the one before it."""
         return self._agent.interrupt
 
+    @property
+    def shows_tool_calls(self) -> bool:
+        """Whether each call of a tool is told where it was asked for, from the next turn on."""
+        return self._agent.show_tool_calls
+
     async def answer(self, accepted: Accepted, seams: TurnSeams) -> Outbound | None:
         """The answer, committed to the outbox together with the history of the turn.
 

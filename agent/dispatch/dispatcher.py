@@ -31,6 +31,7 @@ from agent.storage.worker import DatabaseWorker
 
 if TYPE_CHECKING:
     from agent.dispatch.inquiries import Inquiries
+    from agent.dispatch.notices import Notice
 
 _log = logging.getLogger(__name__)
 
@@ -179,7 +180,15 @@ class Dispatcher:
                 partial(channel.inquire, accepted.inbound.address),
             ),
             abilities=channel.abilities,
+            notice=self._notice(accepted.inbound),
         )
+
+    def _notice(self, inbound: Inbound) -> "Notice | None":
+        if inbound.strand or not self._conversations.shows_tool_calls:
+            return None
+        from agent.dispatch.notices import Notices  # noqa: PLC0415 - for those who want it
+
+        return Notices(self._delivery, inbound)
 
     async def _before_effect(self, work: Work) -> None:
         inbox_id = work.accepted.inbox_id

@@ -62,6 +62,8 @@ class AgentSettings(Section, frozen=True, kw_only=True):
     # A new message breaks off the turn on the one before it, unless that has begun to act; the next
     # turn answers both
     interrupt: bool = False
+    # Each call of a tool is told in the conversation, as a message of its own
+    show_tool_calls: bool = False
 
     @property
     def policy(self) -> Policy:

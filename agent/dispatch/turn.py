@@ -27,6 +27,7 @@ from agent.tools.registry import Registry, ToolSource
 
 if TYPE_CHECKING:
     from agent.dispatch.guidance import Guidance
+    from agent.dispatch.notices import Notice
     from agent.dispatch.questions import Ask
     from agent.tools.inquiry import Inquire
     from agent.tools.results import Results
@@ -55,6 +56,7 @@ class TurnSeams:
         inquire: asks the person something in words; None where nobody is there.
         abilities: of the channel that the answer goes to.
         hooks: the owner's, around every call of a tool.
+        notice: is told of each call that is going to run; None where nobody wants to know.
     """
 
     ask: "Ask"
@@ -63,6 +65,7 @@ class TurnSeams:
     inquire: "Inquire | None" = None
     abilities: Abilities = field(default=Abilities())
     hooks: Hooks = field(default=Hooks())
+    notice: "Notice | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +327,8 @@ class TurnRunner:
             return ToolResult(
                 success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
             )
+        if seams.notice is not None:
+            await seams.notice(call, self._redactor)
         confirm = partial(self._gate.confirm, decision, effect)
         result = await _execute(tool, arguments, context, seams, confirm)
         # Before it is told, kept or recorded

@@ -58,6 +58,10 @@ class Running:
     async def say(self, text: str, message_id: str = "1", sender: str = "owner") -> None:
         await self.dispatcher.deliver(message(text, message_id, sender), self.tasks)
 
+    def adopt(self, settings: AgentSettings) -> None:
+        """As when the configuration was changed."""
+        self.dispatcher._conversations.adopt(settings, MemorySettings())
+
 
 @asynccontextmanager
 async def running(
