@@ -75,11 +75,13 @@ class Abilities:
     Args:
         hint: a sentence for the model: what its answers may hold there.
         typing_every_s: how often "typing" has to be said again; None where it cannot be.
+        upload_s: how long one file may be on its way, beyond what its message takes.
         is_local: who writes there was identified by this machine, not by a platform.
     """
 
     hint: str = ""
     typing_every_s: float | None = None
+    upload_s: float = 0.0
     shows_drafts: bool = False
     shows_marks: bool = False
     takes_files: bool = False

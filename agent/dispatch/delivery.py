@@ -23,7 +23,8 @@ from agent.storage.worker import DatabaseWorker
 
 _log = logging.getLogger(__name__)
 
-# A platform that takes longer than this for one message is treated as not reached
+# A platform that takes longer than this for one message is treated as not reached; files take as
+# much longer as their channel says
 SEND_TIMEOUT_S = 30.0
 # Tries before an answer becomes a dead letter; a platform that is away refuses nothing
 MAX_TRIES = 5
@@ -187,8 +188,9 @@ class Delivery:
 
     async def _try(self, channel: Channel, part: Outbound) -> Exception | None:
         """Why the platform did not take it."""
+        limit_s = SEND_TIMEOUT_S + len(part.files) * channel.abilities.upload_s
         try:
-            async with asyncio.timeout(SEND_TIMEOUT_S):
+            async with asyncio.timeout(limit_s):
                 await channel.send(part)
         except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
             _log.warning("%s did not take an answer: %r", part.channel, err)

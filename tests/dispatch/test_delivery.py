@@ -1,20 +1,22 @@
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from agent.channels.base import Channel
 from agent.config import Secret
+from agent.dispatch import delivery as delivering
 from agent.dispatch import outbox
 from agent.dispatch.delivery import MAX_TRIES, Delivery
 from agent.dispatch.journal import open_journal
-from agent.messages import Outbound
+from agent.messages import Attachment, Outbound
 from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.channel import FakeChannel, RefusingChannel
 from tests.fakes.clock import SteppedClock
-from tests.fakes.sending import AwayFor, BusyChat, NeverTakes, ShortBreath
+from tests.fakes.sending import AwayFor, BusyChat, NeverTakes, ShortBreath, SlowLine
 
 SECRET = "sk-abcdefghijklmnop"
 
@@ -144,3 +146,13 @@ async def test_the_same_answer_is_not_sent_twice_at_once(journal: DatabaseWorker
     sent = await asyncio.gather(delivery.send(message), delivery.send(message))
     assert sent == [True, False]
     assert len(channel.sent) == 1
+
+
+async def test_a_file_may_take_as_long_as_its_channel_says(
+    journal: DatabaseWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivering, "SEND_TIMEOUT_S", 0.02)
+    delivery = _delivery(journal, SlowLine(takes_s=0.1))
+    bare = Outbound(0, "fake", "chat", "here", "")
+    assert not await delivery.send_unrecorded(bare)
+    assert await delivery.send_unrecorded(replace(bare, files=(Attachment("a", "a/b"),)))

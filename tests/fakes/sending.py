@@ -67,6 +67,20 @@ class HangsInSomeChats(FakeChannel):
         await super().send(message)
 
 
+class SlowLine(FakeChannel):
+    """Takes so long for everything, and says so of files."""
+
+    abilities = Abilities(upload_s=5.0)
+
+    def __init__(self, takes_s: float) -> None:
+        super().__init__()
+        self._takes_s = takes_s
+
+    async def send(self, message: Outbound) -> None:
+        await asyncio.sleep(self._takes_s)
+        await super().send(message)
+
+
 class NeverTakes(FakeChannel):
     """Refuses one text for ever."""
 

@@ -63,6 +63,7 @@ class SignalChannel(Channel):
     abilities = Abilities(
         hint=HINT,
         typing_every_s=TYPING_EVERY_S,
+        upload_s=letters.UPLOAD_TIMEOUT_S,
         shows_drafts=True,
         shows_marks=True,
         takes_files=True,

@@ -10,7 +10,7 @@ from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse
 from agent.channels.keeping import Keeping, Knows
 from agent.channels.settings import TelegramSettings
 from agent.channels.telegram import words
-from agent.channels.telegram.api import ApiRefused, TelegramApi
+from agent.channels.telegram.api import UPLOAD_TIMEOUT_S, ApiRefused, TelegramApi
 from agent.channels.telegram.asking import Asking
 from agent.channels.telegram.drafts import TelegramDrafts
 from agent.channels.telegram.fetching import Fetching
@@ -65,6 +65,8 @@ class TelegramChannel(Channel):
     abilities = Abilities(
         hint=HINT,
         typing_every_s=TYPING_EVERY_S,
+        # What is refused as a picture goes once more, as a file
+        upload_s=2 * UPLOAD_TIMEOUT_S,
         shows_drafts=True,
         shows_marks=True,
         takes_files=True,
