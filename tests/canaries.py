@@ -2,16 +2,21 @@
 
 A secret in a test has MARK in it; some stand in the environment of the whole run, as a person's
 would. When the run is over every file that it left is searched, but for what a test wrote itself:
-configurations, and files that a person or a page put somewhere.
+configurations, and files that a person or a page put somewhere. Every line that the agent logs,
+with its traceback, and all that a test leaves on the standard streams is searched at once.
 """
 
+import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+
+from agent.logs import LineFormatter
 
 MARK = "canary"
 
@@ -37,6 +42,36 @@ _MAX_BYTES = 64 * 1024 * 1024
 _PIECE_BYTES = 1024 * 1024
 _OVERLAP_BYTES = 64
 _HITS = "canary_hits"
+
+
+def is_in(text: str) -> bool:
+    return _MARK.search(text.encode(errors="replace")) is not None
+
+
+@contextmanager
+def overheard_logs(leaked: list[str]) -> Iterator[None]:
+    """Keep every line that holds a canary as the agent has written it: redacted, they say."""
+    formatted = LineFormatter.format
+
+    def overheard(self: LineFormatter, record: logging.LogRecord) -> str:
+        line = formatted(self, record)
+        if is_in(line):
+            leaked.append(line)
+        return line
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LineFormatter, "format", overheard)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a test leaves on the standard streams is there for all to see."""
+    report = yield
+    if report.passed and report.when == "teardown" and is_in(report.capstdout + report.capstderr):
+        report.outcome = "failed"
+        report.longrepr = "CANARY: a secret stands on the standard streams, see what was captured"
+    return report
 
 
 def hits(folder: Path) -> list[str]:

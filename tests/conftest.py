@@ -12,9 +12,13 @@ import pytest
 
 from firmware.host import interpreter
 from tests import canaries
-from tests.canaries import pytest_sessionfinish, pytest_testnodedown
+from tests.canaries import (
+    pytest_runtest_makereport,
+    pytest_sessionfinish,
+    pytest_testnodedown,
+)
 
-__all__ = ["pytest_sessionfinish", "pytest_testnodedown"]
+__all__ = ["pytest_runtest_makereport", "pytest_sessionfinish", "pytest_testnodedown"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _MADE = _ROOT / ".barnacle"
@@ -83,6 +87,21 @@ def _no_network() -> Iterator[None]:
     _attempts.clear()
     yield
     assert not _attempts, f"the test tried to leave this machine: {', '.join(_attempts)}"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def lines_with_a_secret() -> Iterator[list[str]]:
+    leaked: list[str] = []
+    with canaries.overheard_logs(leaked):
+        yield leaked
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_in_the_log(lines_with_a_secret: list[str]) -> Iterator[None]:
+    """Not even one that nobody reads: a log is kept, and sent to whoever is asked for help."""
+    lines_with_a_secret.clear()
+    yield
+    assert not lines_with_a_secret, f"a secret was logged: {lines_with_a_secret}"
 
 
 @pytest.fixture(autouse=True, scope="session")
