@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from agent.errors import StateInUse, StorageFull
+from agent.storage.files import remove_stale_temps
 
 _LOCK_NAME = "lock"
 
@@ -32,6 +33,9 @@ def hold(folder: Path) -> Iterator[None]:
             raise StateInUse(_in_use(folder, os.pread(handle, 20, 0))) from err
         os.ftruncate(handle, 0)
         os.pwrite(handle, str(os.getpid()).encode(), 0)
+        # What a cut left half written; nobody else is at work here now
+        with contextlib.suppress(OSError):
+            remove_stale_temps(folder)
         yield
     finally:
         os.close(handle)
