@@ -315,8 +315,8 @@ async def test_all_of_it_costs_an_agent_at_work_less_than_5_mb(
     with DaemonProcess(tmp_path, config) as daemon:
         await until_answered(target)
         # What every agent loads with its first strangers, and the buffers of ordinary requests
-        for number in range(20):
-            assert (await target.say("x" * 60_000, f"warm{number}")).status == 200
+        said = [target.say("x" * 60_000, f"warm{number}") for number in range(20)]
+        assert {one.status for one in await asyncio.gather(*said)} == {200}
         await asyncio.sleep(1)
         Path(f"/proc/{daemon.pid}/clear_refs").write_text("5", encoding="ascii")  # noqa: ASYNC240 - the kernel's
         before_kb = daemon.rss_kib
