@@ -81,6 +81,8 @@ async def test_turns_at_once_near_a_limit_pass_it_by_one_request_at_most(
     async with running(ANSWER) as server:
         provider = limited(server.base_url, http, journal, limit)
         answered = await asyncio.gather(*(ask(provider, f"c{n}") for n in range(at_once)))
+    # What is counted is written with the next commit, such as that of an answer
+    await journal.transact(lambda _: None)
     spent = read_day(tmp_path / "agent.db", today(SteppedClock().wall_s()))
     assert spent is not None
     assert spent.tokens <= limit + COST
