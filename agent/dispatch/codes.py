@@ -14,7 +14,7 @@ import msgspec
 
 from agent.clock import Clock
 from agent.dispatch.people import locked
-from agent.dispatch.rank import ROLES, Rank
+from agent.dispatch.rank import Ranked
 from agent.storage.documents import open_documents
 
 # Long enough to find the telephone, short enough that a photograph of the screen is worth nothing
@@ -33,7 +33,7 @@ _TABLE = "codes"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-class Invitation(msgspec.Struct, frozen=True, kw_only=True):
+class Invitation(Ranked, frozen=True, kw_only=True):
     """What a code is for.
 
     Args:
@@ -41,17 +41,8 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
         person_id: whose further account it is, where it is not somebody new.
     """
 
-    role: str
     name: str = ""
     person_id: str = ""
-
-    @property
-    def rank(self) -> Rank:
-        return ROLES[self.role]
-
-    def __post_init__(self) -> None:
-        if self.role not in ROLES:
-            raise ValueError(f"role must be one of {', '.join(ROLES)}")
 
 
 class _Open(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from agent.clock import Clock
-from agent.dispatch.rank import ROLES, Rank
+from agent.dispatch.rank import Rank, Ranked
 from agent.errors import BadArguments, StorageFull
 from agent.printable import printable_line
 from agent.storage.documents import open_documents
@@ -48,21 +48,12 @@ class Account(msgspec.Struct, frozen=True, kw_only=True):
     paired_at_s: float = 0.0
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True):
+class Person(Ranked, frozen=True, kw_only=True):
     """Somebody who was let in, on all their accounts."""
 
     person_id: str
     name: str
-    role: str
     accounts: tuple[Account, ...] = ()
-
-    @property
-    def rank(self) -> Rank:
-        return ROLES[self.role]
-
-    def __post_init__(self) -> None:
-        if self.role not in ROLES:
-            raise ValueError(f"role must be one of {', '.join(ROLES)}")
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,8 @@
 
 import enum
 
+import msgspec
+
 from agent.messages import Provenance
 
 
@@ -41,3 +43,17 @@ _TRUST = {
 }
 # What a code can make of somebody
 ROLES = {rank.role: rank for rank in (Rank.OWNER, Rank.USER, Rank.GUEST)}
+
+
+class Ranked(msgspec.Struct, frozen=True, kw_only=True):
+    """What is kept with the word for a rank in it; no other word is read."""
+
+    role: str
+
+    @property
+    def rank(self) -> Rank:
+        return ROLES[self.role]
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"role must be one of {', '.join(ROLES)}")
