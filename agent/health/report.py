@@ -20,6 +20,7 @@ from agent.health.status import (
     own_start_ticks,
     write_status,
 )
+from agent.health.writable import Writable
 from agent.link.base import Board, BoardState
 from agent.printable import printable_line
 from agent.security.estop import EmergencyStop
@@ -71,6 +72,7 @@ class Reporter:
         self._subjects = subjects
         self._clock = clock
         self._since_s = clock.wall_s()
+        self._writable = Writable(path.parent, clock)
 
     def status(self) -> Status:
         boards = tuple(_reported(board) for board in self._subjects.boards)
@@ -88,6 +90,7 @@ class Reporter:
                 for name in self._subjects.channels
             ),
             memory=self._subjects.memory(),
+            storage=self._writable.sentence(),
             last_error=self._subjects.last_error.text,
             last_error_at_s=self._subjects.last_error.at_s,
         )
@@ -105,6 +108,8 @@ class Reporter:
         lines += [f"{one.name}: {one.trouble}." for one in status.channels if one.trouble]
         if spending := self._subjects.spending():
             lines.append(f"Spent today: {spending}.")
+        if status.storage:
+            lines.append(f"{status.storage[0].upper()}{status.storage[1:]}.")
         if status.memory:
             lines.append(f"Memory: {status.memory}.")
         if status.last_error:

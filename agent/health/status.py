@@ -50,6 +50,8 @@ class Status(msgspec.Struct, frozen=True):
     channels: tuple[ChannelReport, ...] = ()
     # What is to be said of the memory; mostly nothing
     memory: str = ""
+    # Why nothing can be kept; empty while it can
+    storage: str = ""
     last_error: str = ""
     last_error_at_s: float = 0.0
 

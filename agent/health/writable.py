@@ -1,0 +1,35 @@
+"""Whether the state folder takes writes, and since when it does not: a card that fails does that.
+
+Only looks; what cannot be looked at counts as writable, since writing to it says why it is not.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from agent.clock import Clock
+
+
+class Writable:
+    """A folder's file system."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._since_s: float | None = None
+
+    def sentence(self) -> str:
+        """What is to be said of it; mostly nothing."""
+        if not self._is_read_only():
+            self._since_s = None
+            return ""
+        if self._since_s is None:
+            self._since_s = self._clock.wall_s()
+        since = time.strftime("%Y-%m-%d %H:%M", time.localtime(self._since_s))
+        return f"storage is read-only since {since}: I keep nothing and act on nothing"
+
+    def _is_read_only(self) -> bool:
+        try:
+            return bool(os.statvfs(self._folder).f_flag & os.ST_RDONLY)
+        except OSError:
+            return False
