@@ -1,7 +1,7 @@
 import asyncio
 import os
-import stat
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,15 @@ from tests.fakes.clock import SteppedClock
 from tests.fakes.somebody import somebody
 
 MEMBER_UID, GROUP = 54322, 54323
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """One that other users get into; pytest's own folders are closed to them."""
+    with tempfile.TemporaryDirectory(prefix="barnacle-open-") as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        yield path
 
 
 class HeldClock(SteppedClock):
@@ -329,12 +338,10 @@ async def test_a_terminal_that_takes_nothing_is_let_go_with_little_kept(
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 async def test_people_of_the_group_talk_to_it_and_are_not_its_owner(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reception, "group_id", lambda: GROUP)
-    async with device(tmp_path) as agent:
-        for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-            folder.chmod(stat.S_IMODE(folder.stat().st_mode) | 0o011)
+    async with device(open_folder) as agent:
         agent.path.chmod(0o666)
         owner = await agent.attached()
         with somebody(MEMBER_UID, GROUP):
