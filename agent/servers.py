@@ -36,6 +36,10 @@ class Servers:
         """Those that the owner has approved; none is started for this."""
         return self._servers.tools() if self._settings else ()
 
+    def give_up(self) -> None:
+        """Have none from now on, whatever is configured; before any was started."""
+        self._settings = {}
+
     async def run(self, tell: Tell) -> None:
         """Tell the owner what has changed; when this is cancelled, every server is ended."""
         if not self._settings:

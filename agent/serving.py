@@ -83,6 +83,7 @@ async def run(settings: Settings, paths: Paths) -> int:
         agent = assemble(settings, paths, os.environ, sys.stderr)
         if is_looping:
             agent = replace(agent, registry=Registry(()))
+            agent.servers.give_up()
         terminals = _terminals(agent)
         channels = (terminals, *_platforms(agent))
         supervisors: list[Supervisor] = []

@@ -102,3 +102,22 @@ async def test_the_owner_is_told_and_servers_end_with_the_agent(tmp_path: Path) 
     running.cancel()
     await asyncio.wait([running])
     assert running.cancelled()
+
+
+async def test_given_up_none_is_offered_loaded_or_started(tmp_path: Path) -> None:
+    paths = Paths(None, tmp_path)
+    pins_in(paths.mcp).approve([WATER])
+    never = Redactor().knows
+    servers = Servers(Settings(mcp={"garden": garden()}), paths, SteppedClock(), never)
+    assert [tool.name for tool in servers.tools()] == [WATER.name]
+    servers = Servers(Settings(mcp={"garden": garden()}), paths, SteppedClock(), never)
+    servers.give_up()
+    assert servers.tools() == ()
+
+    async def tell(_text: str) -> None:
+        raise AssertionError("there is nothing to tell")
+
+    # With servers it would wait to end them
+    async with asyncio.timeout(1):
+        await servers.run(tell)
+    assert "_servers" not in vars(servers)
