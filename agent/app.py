@@ -254,8 +254,13 @@ async def at_work(
     except* _Over:
         pass
     finally:
-        enabling.close()
-        await agent.aclose()
+        await _close(agent, enabling, delivery)
+
+
+async def _close(agent: Agent, enabling: Enabling, delivery: Delivery) -> None:
+    enabling.close()
+    await delivery.settle()
+    await agent.aclose()
 
 
 async def _once(begun: asyncio.Event, work: Callable[[], Awaitable[None]]) -> None:

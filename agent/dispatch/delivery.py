@@ -28,6 +28,8 @@ _log = logging.getLogger(__name__)
 SEND_TIMEOUT_S = 30.0
 # Tries before an answer becomes a dead letter; a platform that is away refuses nothing
 MAX_TRIES = 5
+# The agent ends within 20 s, most of them for turns; a platform answers in a fraction of this
+SETTLE_S = 5.0
 # Wait after the first failure; doubled after each further one, up to a wait that a person bears
 FIRST_WAIT_S = 1.0
 MAX_WAIT_S = 60.0
@@ -63,6 +65,8 @@ class Delivery:
         self._under_way: set[int] = set()
         # What was sent lately: whoever has read the outbox before that does not send it again
         self._lately: deque[int] = deque(maxlen=REMEMBERED_SENT)
+        # A platform may have taken what is cut off: it is let end and be written down
+        self._in_flight: set[asyncio.Task[Exception | None]] = set()
         self._lines: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
         # Until when a platform wants nothing for a chat
         self._not_before_s: dict[_Chat, float] = {}
@@ -123,6 +127,15 @@ class Delivery:
                 return False
         return True
 
+    async def settle(self) -> None:
+        """At the end: what is on its way arrives and is written down, or is cut off."""
+        if self._in_flight:
+            _, late = await asyncio.wait(self._in_flight, timeout=SETTLE_S)
+            for sending in late:
+                sending.cancel()
+            if late:
+                await asyncio.wait(late)
+
     async def give_up(self, message: Outbound) -> None:
         """Make it a dead letter: it stays readable and holds up nobody."""
         try:
@@ -152,26 +165,22 @@ class Delivery:
         return parts[message.part :]
 
     async def _send(self, message: Outbound) -> bool:
-        channel, outbox_id = self._channels[message.channel], message.outbox_id
+        channel = self._channels[message.channel]
         parts = self._parts(channel, message)
         for part in parts:
-            if not await self._insist(channel, part):
+            if not await self._insist(channel, part, is_last=part is parts[-1]):
                 return False
-            crash_point("delivery.part_sent")
-            if part is not parts[-1]:
-                await self._note_part(outbox_id, part.part + 1)
-        # It has arrived; that it is sent once more after a power cut is the lesser evil
-        self._lately.append(outbox_id)
-        self._journal.later(lambda db: outbox.mark_sent(db, outbox_id))
-        crash_point("delivery.sent")
         return True
 
-    async def _insist(self, channel: Channel, part: Outbound) -> bool:
+    async def _insist(self, channel: Channel, part: Outbound, *, is_last: bool) -> bool:
         """Try until the platform has it, or until it is given up or nobody is there."""
         wait_s, tries = FIRST_WAIT_S, 0
         while True:
             await self._wait_for_chat(part)
-            failure = await self._try(channel, part)
+            sending = asyncio.ensure_future(self._try_and_note(channel, part, is_last=is_last))
+            self._in_flight.add(sending)
+            sending.add_done_callback(self._in_flight.discard)
+            failure = await asyncio.shield(sending)
             if failure is None:
                 return True
             if not channel.attends(part):
@@ -185,6 +194,24 @@ class Delivery:
                 return False
             await self.clock.sleep(wait_s)
             wait_s = min(2 * wait_s, MAX_WAIT_S)
+
+    async def _try_and_note(
+        self, channel: Channel, part: Outbound, *, is_last: bool
+    ) -> Exception | None:
+        """Why the platform did not take it; that it did is written down in the same breath."""
+        failure = await self._try(channel, part)
+        if failure is not None:
+            return failure
+        crash_point("delivery.part_sent")
+        outbox_id = part.outbox_id
+        if is_last:
+            # It has arrived; that it is sent once more after a power cut is the lesser evil
+            self._lately.append(outbox_id)
+            self._journal.later(lambda db: outbox.mark_sent(db, outbox_id))
+            crash_point("delivery.sent")
+        else:
+            await self._note_part(outbox_id, part.part + 1)
+        return None
 
     async def _try(self, channel: Channel, part: Outbound) -> Exception | None:
         """Why the platform did not take it."""
