@@ -29,6 +29,7 @@ from agent.memory.backends import Place
 from agent.memory.switching import left_behind
 from agent.settings import Paths, Settings
 from agent.storage import lock
+from agent.storage.reserve import Reserve
 from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ async def run(settings: Settings, paths: Paths) -> int:
                 )
                 supervisors.append(supervisor)
                 tasks.create_task(supervisor.run(deliver))
+            tasks.create_task(Reserve(paths.state_dir, agent.clock).run())
             if gateway is not None:
                 tasks.create_task(gateway.run())
             if is_looping:
