@@ -34,6 +34,7 @@ _UNUSED = (
     "_distutils_hack",
     "distutils-precedence.pth",
 )
+_OF_THE_BUILD = re.compile(r"\.dist-info/(?:uv_\w+|direct_url)\.json,")
 _PYVENV = f"""\
 home = /usr/bin
 include-system-site-packages = true
@@ -115,6 +116,10 @@ def _tidy(root: Path) -> None:
     for pattern in ("*.dist-info/direct_url.json", "*.dist-info/uv_*", ".lock"):
         for path in packages.glob(pattern):
             path.unlink()
+    for record in packages.glob("*.dist-info/RECORD"):
+        lines = record.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if not _OF_THE_BUILD.search(line)]
+        record.write_text("".join(kept))
     for pattern in _UNUSED:
         for path in sorted(packages.glob(pattern)):
             if path.is_dir():
