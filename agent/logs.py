@@ -2,14 +2,18 @@
 
 In the journal a line carries its level as a prefix and no time, which the journal has itself;
 elsewhere it begins with time and level. Nothing that was logged can begin a line of its own.
+Where systemd's own library is there too, a record goes to the journal with what it is about.
 """
 
+import contextlib
+import contextvars
+import importlib
 import logging
 import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, TextIO
 
 from agent.config import Section
@@ -24,7 +28,14 @@ _UNSEEN = re.compile(
 # Of the libraries only what is wrong: theirs is one line for every request
 _TALKATIVE = ("httpx", "httpcore", "asyncio")
 
+# What a record is about is a name or a number; a longer one is somebody else's text
+MAX_FIELD_CHARS = 200
+
 Redact = Callable[[str], str]
+# Takes every field of an entry as NAME=value; systemd's own name for it
+SendFields = Callable[..., object]
+
+_about: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar("about")
 
 
 class LogSettings(Section, frozen=True, kw_only=True):
@@ -42,9 +53,7 @@ def set_up(
     """Send the records of the whole process to `stream`; a second call replaces the first."""
     stream = sys.stderr if stream is None else stream
     environ = os.environ if environ is None else environ
-    handler = logging.StreamHandler(stream)
-    is_journal = writes_to_journal(stream, environ)
-    handler.setFormatter(JournalFormatter(redact) if is_journal else PlainFormatter(redact))
+    handler = _handler(redact, stream, is_journal=writes_to_journal(stream, environ))
     root = logging.getLogger()
     for old in root.handlers[:]:
         if isinstance(old.formatter, LineFormatter):
@@ -55,6 +64,36 @@ def set_up(
         logging.getLogger(name).setLevel(logging.WARNING)
     # A full disk or a closed terminal must not turn every record into a traceback
     logging.raiseExceptions = False
+
+
+@contextlib.contextmanager
+def about(**fields: str) -> Iterator[None]:
+    """Records made inside, also by tasks begun inside, say in the journal what they are about.
+
+    A field `tool` is found by `journalctl BARNACLE_TOOL=...`.
+    """
+    token = _about.set({**_about.get({}), **fields})
+    try:
+        yield
+    finally:
+        _about.reset(token)
+
+
+def _handler(redact: Redact, stream: TextIO, *, is_journal: bool) -> logging.Handler:
+    if is_journal and (send := _send_fields()) is not None:
+        return FieldsHandler(redact, send)
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JournalFormatter(redact) if is_journal else PlainFormatter(redact))
+    return handler
+
+
+def _send_fields() -> SendFields | None:
+    """The library is Debian's python3-systemd: there is none that could be installed with us."""
+    try:
+        send: SendFields = importlib.import_module("systemd.journal").sendv
+    except (ImportError, AttributeError):
+        return None
+    return send
 
 
 def writes_to_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -100,20 +139,62 @@ class PlainFormatter(LineFormatter):
         return f"{stamp}.{int(record.msecs):03d}Z {record.levelname.lower():<7} "
 
 
+# Syslog priorities: see sd-daemon(3)
+_PRIORITIES = (
+    (logging.CRITICAL, 2),
+    (logging.ERROR, 3),
+    (logging.WARNING, 4),
+    (logging.INFO, 6),
+)
+
+
+def _priority(record: logging.LogRecord) -> int:
+    found = (number for level, number in _PRIORITIES if record.levelno >= level)
+    return next(found, 7)
+
+
 class JournalFormatter(LineFormatter):
     """For the journal: the priority as systemd reads it."""
 
-    # Syslog priorities: see sd-daemon(3)
-    _PRIORITIES = (
-        (logging.CRITICAL, 2),
-        (logging.ERROR, 3),
-        (logging.WARNING, 4),
-        (logging.INFO, 6),
-    )
+    def prefix(self, record: logging.LogRecord) -> str:
+        return f"<{_priority(record)}>"
+
+
+class _TextFormatter(LineFormatter):
+    """The text alone: the rest has fields of its own."""
 
     def prefix(self, record: logging.LogRecord) -> str:
-        found = (number for level, number in self._PRIORITIES if record.levelno >= level)
-        return f"<{next(found, 7)}>"
+        return ""
+
+
+class FieldsHandler(logging.Handler):
+    """For the journal by its own protocol: a record with its fields, without secrets."""
+
+    def __init__(self, redact: Redact, send: SendFields) -> None:
+        super().__init__()
+        self._redact = redact
+        self._send = send
+        self.setFormatter(_TextFormatter(redact))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # A journal that is being restarted takes nothing: a record is lost, and no work
+        with contextlib.suppress(OSError):
+            self._send(
+                f"MESSAGE={self.format(record)}",
+                f"PRIORITY={_priority(record)}",
+                "SYSLOG_IDENTIFIER=barnacle",
+                f"LOGGER={record.name}",
+                f"CODE_FILE={record.pathname}",
+                f"CODE_LINE={record.lineno}",
+                f"CODE_FUNC={record.funcName}",
+                *(
+                    f"BARNACLE_{name.upper()}={self._field(value)}"
+                    for name, value in _about.get({}).items()
+                ),
+            )
+
+    def _field(self, value: str) -> str:
+        return one_line(self._redact(value))[:MAX_FIELD_CHARS]
 
 
 def _spelled_out(found: re.Match[str]) -> str:

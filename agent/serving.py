@@ -8,7 +8,7 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TextIO
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agent.channels.attached.terminals import AttachedTerminals
     from agent.gateway.gateway import Gateway
 
-# ruff: noqa: PLC0415  # a chat by itself listens for no other terminal
+# ruff: noqa: PLC0415  # a chat by itself has no other terminal and no service manager
 _log = logging.getLogger(__name__)
 
 # A board that is plugged in answers its greeting well within this; a chat starts without it
@@ -92,13 +92,12 @@ async def run(settings: Settings, paths: Paths) -> int:
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
             _let_in(terminals, agent, dispatcher, reporter, tasks)
+            told = (agent.clock, agent.activity, partial(_tell_owner, agent))
+            supervisors.extend(Supervisor(channel, *told) for channel in channels)
+            stopping = _notify(agent, reporter, supervisors, tasks)
             await dispatcher.resume(tasks)
             deliver = partial(dispatcher.deliver, tasks=tasks)
-            for channel in channels:
-                supervisor = Supervisor(
-                    channel, agent.clock, agent.activity, partial(_tell_owner, agent)
-                )
-                supervisors.append(supervisor)
+            for supervisor in supervisors:
                 tasks.create_task(supervisor.run(deliver))
             tasks.create_task(Reserve(paths.state_dir, agent.clock).run())
             if gateway is not None:
@@ -108,10 +107,28 @@ async def run(settings: Settings, paths: Paths) -> int:
                 await _tell_owner(agent, "", SAFE_MODE_TEXT)
             await until_left(asyncio.Event().wait(), lambda: False)
             _log.info("stopping")
+            stopping()
             for channel in channels:
                 await channel.aclose()
         starts.end()
     return 0
+
+
+def _notify(
+    agent: Agent, reporter: Reporter, supervisors: Sequence[Supervisor], tasks: asyncio.TaskGroup
+) -> Callable[[], None]:
+    """Keep the service manager told, where there is one; what to call when the end begins."""
+    if "NOTIFY_SOCKET" not in os.environ:
+        return lambda: None
+    from agent.health.notify import Notify
+    from agent.health.notifying import Notifying, Vitals
+
+    # An empty transaction writes nothing, and waits for whatever the storage is stuck in
+    storage = partial(agent.journal.transact, lambda _db: None)
+    vitals = Vitals(storage, agent.boards, supervisors, reporter.status)
+    notifying = Notifying(Notify(os.environ), vitals, agent.clock)
+    tasks.create_task(notifying.run())
+    return notifying.stopping
 
 
 def _terminals(agent: Agent) -> "AttachedTerminals":

@@ -11,6 +11,7 @@ import msgspec
 from agent.cli import (
     board_call,
     board_configure,
+    board_disable,
     board_info,
     board_list,
     board_update,
@@ -23,13 +24,15 @@ from agent.health.visit import visit
 from agent.link.base import BoardState, BoardStatus
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
-from agent.settings import Paths, Settings
+from agent.settings import Paths, Settings, enable_gpios
 
 
 def run(arguments: Namespace) -> int:
     settings, paths = surroundings.of(arguments)
     if arguments.action == "list":
         return board_list.run(settings.every_board(), as_json=arguments.json)
+    if arguments.action == "disable":
+        return board_disable.run(enable_gpios(settings))
     return asyncio.run(_with_board(arguments, settings, paths))
 
 

@@ -228,6 +228,7 @@ def _add_board(commands: Commands) -> None:
         "--yes", action="store_true", help="also where they are looser than what the board has"
     )
     _add_board_update(actions)
+    add(actions, "disable", "Take the outputs' power away: what each enable_gpio switches goes off")
     call = add(
         actions,
         "call",

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent import logs
 from agent.channels.base import Abilities
 from agent.clock import Clock
 from agent.dispatch import choice, inbox, outbox, session
@@ -127,7 +128,8 @@ class Conversations:
             return None
         await self._parts.hooks.turn_starts(inbound)
         try:
-            with self._parts.activity.thinking():
+            about = logs.about(conversation=inbound.conversation, message_id=inbound.message_id)
+            with about, self._parts.activity.thinking():
                 async with asyncio.timeout(self._agent.turn_timeout_s):
                     outcome = await self._turn(inbound, seams)
         except TimeoutError:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from agent import logs
 from agent.channels.base import Abilities
 from agent.dispatch.gate import Gate
 from agent.dispatch.hooks import Hooks
@@ -263,8 +264,10 @@ class TurnRunner:
             use = partial(
                 self._use_tool, context=context, seams=seams, guidance=guidance, turn=turn
             )
-            result = await seams.hooks.around(call, use)
-            _log.info("%s: %s", call.name, "done" if result.success else f"failed: {result.text}")
+            with logs.about(tool=call.name):
+                result = await seams.hooks.around(call, use)
+                said = "done" if result.success else f"failed: {result.text}"
+                _log.info("%s: %s", call.name, said)
             progress.fresh = _having_read(progress.fresh, result)
             progress.whole = _having_read(progress.whole, result)
             text = self._redactor.redact(_for_model(result))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent import logs
 from agent.clock import Clock
 from agent.errors import CallRefused, LinkError, LinkLost, OutcomeUnknown, WrongDevice
 from agent.link import frame as wire
@@ -184,11 +185,12 @@ class SerialBoard:
     async def run(self) -> None:
         """Look for the board, serve it, and look again; until cancelled."""
         try:
-            while True:
-                path = await self._seek()
-                seen = self._ports.identity(path)
-                await self._attempt(path)
-                await self._pause(path, seen)
+            with logs.about(board=self.name):
+                while True:
+                    path = await self._seek()
+                    seen = self._ports.identity(path)
+                    await self._attempt(path)
+                    await self._pause(path, seen)
         finally:
             self._become(BoardState.CLOSED, self._status.port, "the agent has let go of it")
 

@@ -45,11 +45,15 @@ class ChatProcess:
 
     def say(self, text: str) -> str:
         """The answer to one line."""
+        self.tell(text)
+        return self.hear()
+
+    def tell(self, text: str) -> None:
+        """One line, without waiting for its answer."""
         assert self._process is not None
         assert self._process.stdin is not None
         self._process.stdin.write(f"{text}\n")
         self._process.stdin.flush()
-        return self.hear()
 
     def hear(self) -> str:
         """The next line, whoever it answers."""

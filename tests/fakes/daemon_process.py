@@ -79,6 +79,11 @@ class DaemonProcess:
         self._process.send_signal(signal.SIGTERM)
         return self._process.wait(STOP_LIMIT_S)
 
+    def signal(self, number: signal.Signals) -> None:
+        """Any other signal."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def kill(self) -> None:
         """SIGKILL: nothing is tidied up."""
         assert self._process is not None

@@ -1,0 +1,152 @@
+"""Builds the image: the base once (20 minutes and more, kept), everything after it in minutes."""
+
+import argparse
+import datetime as dt
+import hashlib
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from image.lib import agent_tree, layout, recipe, system_tree
+from image.lib.filesystems import Maker
+from scripts.lib import stamps
+from scripts.lib.progress import Progress, StepFailed, say
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".barnacle/image"
+_PROGRAMS = {
+    "mmdebstrap": "mmdebstrap",
+    "qemu-aarch64-static": "qemu-user-static",
+    "mksquashfs": "squashfs-tools",
+    "mkfs.vfat": "dosfstools",
+    "mcopy": "mtools",
+    "sfdisk": "fdisk",
+    "mke2fs": "e2fsprogs",
+    "systemd-sysusers": "systemd",
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="image/build", description="Builds barnacle.img for a Raspberry Pi's card."
+    )
+    parser.add_argument("--output", type=Path, help="default: barnacle.img in the cache")
+    parser.add_argument(
+        "--cache",
+        type=Path,
+        default=Path(os.environ.get("BARNACLE_IMAGE_CACHE", CACHE)),
+        help="what is kept from one build to the next (default: BARNACLE_IMAGE_CACHE, "
+        "else .barnacle/image)",
+    )
+    parser.add_argument(
+        "--date",
+        type=dt.date.fromisoformat,
+        help="the date of the base; default: the newest that is kept, else today. "
+        "Another date fetches the packages of today anew",
+    )
+    given = parser.parse_args(arguments)
+    started_s = time.monotonic()
+    try:
+        with stamps.exclusive(given.cache / "lock", lambda: say("waiting for another build")):
+            _build(given.cache.resolve(), given.date, given.output)
+    except (StepFailed, recipe.NoMirror, OSError) as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        say("interrupted; what was fetched is kept")
+        return 130
+    say(f"the image took {time.monotonic() - started_s:.0f} s")
+    return 0
+
+
+def _build(cache: Path, date: dt.date | None, output: Path | None) -> None:
+    _check_machine()
+    progress = Progress(cache / "logs")
+    base = _base(cache, date, progress)
+    day = dt.datetime.fromisoformat(base.name.removeprefix("base-")[:10])
+    epoch = int(day.replace(tzinfo=dt.UTC).timestamp())
+    # For every program that asks
+    os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
+    work = cache / "work"
+    root = work / "root"
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    _run(progress, "unpack the base", ["tar", "-xpf", base, "-C", root])
+    _run(progress, "make the firmware of the boards", [ROOT / "scripts/flash", "--images"])
+    boot = _set_aside(root, work)
+    system_tree.strip(root)
+    uv = agent_tree.installer(work, progress)
+    agent_tree.fill(root, uv, work, progress)
+    system_tree.overlay(root)
+    system_tree.install_units(root)
+    system_tree.configure(root, progress)
+    system_tree.compile_python(root, uv, progress)
+    maker = Maker(work, epoch, progress)
+    parts = {
+        layout.FIRMWARE: maker.firmware(boot),
+        layout.SYSTEM_A: maker.squashfs(root),
+        layout.DATA: maker.data(),
+    }
+    target = output or cache / "barnacle.img"
+    maker.image(parts, target)
+    _report(target, parts)
+
+
+def _check_machine() -> None:
+    if os.geteuid() != 0:
+        raise OSError(
+            "files of the system belong to several users: start it as root (sudo image/build)"
+        )
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    missing = sorted({deb for name, deb in _PROGRAMS.items() if not shutil.which(name, path=path)})
+    if missing:
+        raise OSError(f"packages are missing: apt-get install {' '.join(missing)}")
+    emulated = Path("/proc/sys/fs/binfmt_misc/qemu-aarch64").exists()
+    if not emulated and os.uname().machine != "aarch64":
+        raise OSError(
+            "this machine cannot run programs for arm64: install qemu-user-static; without systemd "
+            "also mount binfmt_misc and register /usr/lib/binfmt.d/qemu-aarch64.conf"
+        )
+
+
+def _base(cache: Path, date: dt.date | None, progress: Progress) -> Path:
+    """The system without the agent: made once for each package list and date."""
+    names = recipe.PACKAGES.read_text()
+    if date is None:
+        kept = sorted(cache.glob(f"base-{recipe.base_key(names, '*')}.tar"))
+        if kept:
+            say(f"the base is {kept[-1].name}")
+            return kept[-1]
+    day = date or dt.datetime.now(dt.UTC).date()
+    base = cache / f"base-{recipe.base_key(names, day.isoformat())}.tar"
+    if not base.exists():
+        fresh = base.with_suffix(".new.tar")
+        archive = os.environ.get("BARNACLE_MIRROR") or recipe.mirror()
+        _run(progress, "fetch and unpack Debian", recipe.command(fresh, archive))
+        fresh.replace(base)
+    return base
+
+
+def _set_aside(root: Path, work: Path) -> Path:
+    """Take the kernel and the Pi's boot loader out of the system."""
+    boot = work / "boot"
+    shutil.rmtree(boot, ignore_errors=True)
+    shutil.copytree(root / "boot", boot, symlinks=True)
+    return boot
+
+
+def _run(progress: Progress, title: str, command: list[str | Path]) -> None:
+    progress.run(title, command, environment=os.environ, remedy="The log says more.")
+
+
+def _report(target: Path, parts: dict[layout.Partition, Path]) -> None:
+    for partition, part in parts.items():
+        used = part.stat().st_blocks * 512
+        print(f"{partition.name:10} {partition.size_mib:5} MiB  {used / layout.MIB:6.0f} MiB used")
+    with target.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    on_disk = target.stat().st_blocks * 512 / layout.MIB
+    print(f"{target}: {layout.IMAGE_BYTES / layout.MIB:.0f} MiB, {on_disk:.0f} MiB on disk")
+    print(f"sha256 {digest}")

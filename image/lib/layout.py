@@ -1,0 +1,104 @@
+"""The partitions of the card: where each one starts, how long it is, and what is told to sfdisk.
+
+Everything else (the command line of the kernel, fstab, the initial RAM disk) takes the identity of
+a partition from here.
+"""
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+SECTOR = 512
+# Fixed: the same input makes the same bytes, and a card is only ever in one machine
+DISK_ID = 0xBA12AC1E
+# Volume serial number of the firmware partition
+FAT_ID = 0xBA12F001
+DATA_UUID = "ba12ac1e-0004-4d5a-9e0b-000000000004"
+# Cards are made of blocks of 4 MiB; the first one holds the partition table
+_FIRST_MIB = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One entry of the table; `kind` is its MBR type."""
+
+    number: int
+    name: str
+    kind: str
+    start_mib: int
+    size_mib: int
+
+    @property
+    def partuuid(self) -> str:
+        return f"{DISK_ID:08x}-{self.number:02d}"
+
+    @property
+    def start_bytes(self) -> int:
+        return self.start_mib * MIB
+
+    @property
+    def size_bytes(self) -> int:
+        return self.size_mib * MIB
+
+    @property
+    def end_mib(self) -> int:
+        return self.start_mib + self.size_mib
+
+
+def _laid_out(*wanted: tuple[str, str, int]) -> tuple[Partition, ...]:
+    partitions: list[Partition] = []
+    start_mib = _FIRST_MIB
+    for number, (name, kind, size_mib) in enumerate(wanted, start=1):
+        partitions.append(Partition(number, name, kind, start_mib, size_mib))
+        start_mib += size_mib
+    return tuple(partitions)
+
+
+PARTITIONS = _laid_out(
+    # Two kernels with their RAM disks are 150 MB
+    ("firmware", "c", 256),
+    ("system-a", "83", 640),
+    ("system-b", "83", 640),
+    # Grows to the end of the card on the first start
+    ("data", "83", 128),
+)
+FIRMWARE, SYSTEM_A, SYSTEM_B, DATA = PARTITIONS
+IMAGE_BYTES = DATA.end_mib * MIB
+SLOTS = {"A": SYSTEM_A, "B": SYSTEM_B}
+
+
+def sfdisk_script() -> str:
+    """The table as sfdisk reads it."""
+    lines = ["label: dos", f"label-id: 0x{DISK_ID:08x}", "unit: sectors", ""]
+    for partition in PARTITIONS:
+        start, size = (count * MIB // SECTOR for count in (partition.start_mib, partition.size_mib))
+        active = ", bootable" if partition is FIRMWARE else ""
+        lines.append(f"start={start}, size={size}, type={partition.kind}{active}")
+    return "\n".join(lines) + "\n"
+
+
+def command_line(slot: str) -> str:
+    """What the kernel of a slot is started with."""
+    words = [
+        # The last one is where systemd talks: a screen, not the serial port
+        *("console=ttyAMA0,115200", "console=tty1"),
+        *(f"root=PARTUUID={SLOTS[slot].partuuid}", "rootfstype=squashfs", "ro", "rootwait"),
+        # A slot that cannot start gives way to the other one
+        "panic=10",
+        *("net.ifnames=0", "cma=64M"),
+        f"barnacle.slot={slot}",
+    ]
+    return " ".join(words)
+
+
+def config_txt(slot: str) -> str:
+    """What the Pi's own boot loader reads: which slot, and how."""
+    return f"""\
+# Read by the Raspberry Pi before anything else. os_prefix names the folder that is started.
+arm_64bit=1
+enable_uart=1
+upstream_kernel=1
+disable_splash=1
+os_prefix={slot}/
+kernel=vmlinuz
+initramfs initrd.img followkernel
+"""

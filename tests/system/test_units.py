@@ -1,0 +1,115 @@
+"""The units and rules of systemd/, looked at by systemd's own programs."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.channels.attached.place import SYSTEM_FOLDER
+from agent.cli import exits
+from agent.health.starts import MANY_STARTS, WITHIN_S
+from agent.link.discovery import _VENDORS
+from tests.structure.sources import ROOT
+
+UNITS = ROOT / "systemd"
+# Of ten, where less is better
+MOST_EXPOSED = {"barnacle.service": 2.0, "barnacle-signal.service": 1.3}
+# What systemd 252 does not know yet, and is as well without
+_NEWER_KEYS = ("RestartSteps", "RestartMaxDelaySec", "PrivatePIDs")
+_PROGRAMS = re.compile(r"^(Exec\w+=-?)/opt/\S+", re.MULTILINE)
+
+
+def _program(name: str) -> str:
+    return shutil.which(name) or ""
+
+
+ANALYZE, SYSUSERS = _program("systemd-analyze"), _program("systemd-sysusers")
+TMPFILES = _program("systemd-tmpfiles")
+needs_analyze = pytest.mark.skipif(not ANALYZE, reason="systemd-analyze is not installed")
+needs_folders = pytest.mark.skipif(
+    not (SYSUSERS and TMPFILES), reason="systemd-sysusers and systemd-tmpfiles are not installed"
+)
+
+
+@pytest.fixture
+def units(tmp_path: Path) -> Path:
+    """Copies whose programs exist here."""
+    for unit in (*UNITS.glob("*.service"), *UNITS.glob("*.socket")):
+        (tmp_path / unit.name).write_text(_PROGRAMS.sub(r"\1/bin/true", unit.read_text()))
+    return tmp_path
+
+
+def _said(*command: object) -> str:
+    done = subprocess.run(
+        [*map(str, command)], capture_output=True, check=False, text=True, timeout=15
+    )
+    return done.stdout + done.stderr
+
+
+def _values(unit: str, key: str) -> list[str]:
+    text = (UNITS / unit).read_text()
+    return re.findall(rf"^{key}=(.*)$", text, re.MULTILINE)
+
+
+@needs_analyze
+@pytest.mark.parametrize("unit", MOST_EXPOSED)
+def test_little_is_exposed(units: Path, unit: str) -> None:
+    told = _said(ANALYZE, "security", "--offline=true", units / unit)
+    found = re.search(r"Overall exposure level .*: ([0-9.]+)", told)
+    assert found is not None, told
+    assert float(found[1]) <= MOST_EXPOSED[unit]
+
+
+@needs_analyze
+def test_systemd_understands_every_line(units: Path) -> None:
+    told = _said(ANALYZE, "verify", *sorted(units.iterdir())).splitlines()
+    ours = [line for line in told if "barnacle" in line]
+    newer = tuple(f"Unknown key '{key}'" for key in _NEWER_KEYS)
+    assert [line for line in ours if not any(key in line for key in newer)] == []
+
+
+@needs_analyze
+def test_systemd_would_complain_of_a_line_that_it_does_not_know(units: Path) -> None:
+    unit = units / "barnacle.service"
+    unit.write_text(unit.read_text().replace("WatchdogSec=30s", "WatchdogSec=often"))
+    assert "Failed to parse sec value, ignoring: often" in _said(ANALYZE, "verify", unit)
+
+
+@needs_folders
+def test_users_groups_and_folders_are_as_the_units_need_them(tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    _said(SYSUSERS, f"--root={tmp_path}", UNITS / "sysusers.d/barnacle.conf")
+    _said(TMPFILES, f"--root={tmp_path}", "--create", UNITS / "tmpfiles.d/barnacle.conf")
+    lines = [line.split(":") for line in (tmp_path / "etc/group").read_text().splitlines()]
+    members = {name: users for name, _, _, users in lines}
+    for group in _values("barnacle.service", "SupplementaryGroups")[0].split():
+        assert members[group] == "barnacle"
+    for unit in MOST_EXPOSED:
+        assert f"\n{_values(unit, 'User')[0]}:" in "\n" + (tmp_path / "etc/passwd").read_text()
+    modes = {
+        folder: (tmp_path / folder).stat().st_mode & 0o777
+        for folder in ("var/lib/barnacle/workspace", "etc/barnacle", "etc/credstore")
+    }
+    assert modes == {
+        "var/lib/barnacle/workspace": 0o700,
+        "etc/barnacle": 0o750,
+        "etc/credstore": 0o700,
+    }
+
+
+def test_a_board_that_is_looked_for_has_a_stable_name() -> None:
+    rules = (UNITS / "udev/70-barnacle.rules").read_text()
+    named = set(re.findall(r'ENV\{ID_VENDOR_ID\}=="(\w{4})"', rules))
+    assert {f"{vendor:04x}" for vendor in _VENDORS} < named
+    assert set(re.findall(r'GOTO="(\w+)"', rules)) == set(re.findall(r'LABEL="(\w+)"', rules))
+
+
+def test_the_unit_fits_the_agent() -> None:
+    assert _values("barnacle.service", "RestartPreventExitStatus") == [str(exits.USAGE)]
+    assert [f"/run/{_values('barnacle.service', 'RuntimeDirectory')[0]}"] == [str(SYSTEM_FOLDER)]
+    # The safe mode begins before the service is given up
+    assert int(_values("barnacle.service", "StartLimitBurst")[0]) > MANY_STARTS
+    assert _values("barnacle.service", "StartLimitIntervalSec") == ["30min"]
+    assert WITHIN_S < 30 * 60
