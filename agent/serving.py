@@ -81,10 +81,7 @@ async def run(settings: Settings, paths: Paths) -> int:
     with lock.hold(paths.state_dir):
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
         is_looping = starts.begin()
-        agent = assemble(settings, paths, os.environ, sys.stderr)
-        if is_looping:
-            agent = replace(agent, registry=Registry(()))
-            agent.servers.give_up()
+        agent = _assembled(settings, paths, is_looping=is_looping)
         terminals = _terminals(agent)
         channels = (terminals, *_platforms(agent))
         supervisors: list[Supervisor] = []
@@ -112,6 +109,15 @@ async def run(settings: Settings, paths: Paths) -> int:
                 await channel.aclose()
         starts.end()
     return 0
+
+
+def _assembled(settings: Settings, paths: Paths, *, is_looping: bool) -> Agent:
+    """The agent; one that keeps falling over gets no tools."""
+    agent = assemble(settings, paths, os.environ, sys.stderr)
+    if not is_looping:
+        return agent
+    agent.servers.give_up()
+    return replace(agent, registry=Registry(()))
 
 
 def _notify(
