@@ -171,5 +171,7 @@ def as_somebody(daemon: DaemonProcess) -> str:
     except OSError as err:
         return str(err)
     with connection:
-        connection.sendall(HELLO + b'{"type":"say","id":"1","text":"/status"}\n')
+        # It may be turned away before its first word has left it
+        with contextlib.suppress(BrokenPipeError):
+            connection.sendall(HELLO + b'{"type":"say","id":"1","text":"/status"}\n')
         return str(list(lines_from(connection)))
