@@ -17,7 +17,7 @@ from scripts.lib.progress import say
 _START_S = 600.0
 _LOOK_S = 5.0
 # What systemd-resolved and the DHCP client listen on, to this machine or the local network alone
-_PORTS = frozenset({"127.0.0.53:53", "127.0.0.54:53", "0.0.0.0:5355", "[::]:5355"})
+_PORTS = frozenset({"127.0.0.53:53", "127.0.0.54:53", "0.0.0.0:5353", "[::]:5353"})
 _MOST_MEMORY_MIB = 320
 
 
