@@ -10,7 +10,7 @@ from functools import partial
 
 from agent.app import Agent
 from agent.channels.base import Channel
-from agent.channels.webhook.channel import WebhookChannel
+from agent.channels.pushed import Pushed
 from agent.dispatch.supervisor import Supervisor
 from agent.gateway.front import Shown
 from agent.gateway.gateway import Gateway, House
@@ -47,7 +47,7 @@ def open_gateway(
     """
     token = gateway_token(wanted, environ).reveal()
     doorway = agent.doorway
-    pushed = [channel for channel in channels if isinstance(channel, WebhookChannel)]
+    pushed = [channel for channel in channels if isinstance(channel, Pushed)]
     shown = Shown(partial(_troubles, agent, supervisors), partial(_samples, agent))
     house = House(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed)
     tokens = Tokens(token, doorway.people, doorway.codes, agent.clock)

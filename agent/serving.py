@@ -169,7 +169,8 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
     """What is configured; whoever is no one's account sends no files that are kept."""
     if agent.settings.channels == ChannelsSettings() and agent.settings.gateway is None:
         return ()
-    from agent.reaching import Reach, open_channels, secrets
+    from agent.platforms.base import Reach
+    from agent.reaching import open_channels, secrets
 
     for secret in secrets(agent.settings, os.environ):
         agent.redactor.add(secret)

@@ -8,7 +8,9 @@ from agent.clock import SystemClock
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.http import HttpClient
-from agent.reaching import COMMANDS, Reach, open_channels, secrets
+from agent.platforms.base import Reach
+from agent.platforms.commands import COMMANDS
+from agent.reaching import open_channels, secrets
 from agent.settings import Paths, Settings
 
 TOKEN = "123456:AAE-a_token-of-the-tests"

@@ -5,7 +5,7 @@ The headers are looked at before any of the body is read; the body has been limi
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Answered:
         return self.status in {401, 403}
 
 
+@runtime_checkable
 class Pushed(Protocol):
     """Takes what a platform posts to its path."""
 

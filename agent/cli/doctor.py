@@ -27,16 +27,15 @@ from agent.health.checks import (
     memory,
     people,
     pins,
+    platforms,
     prompt,
     provider,
     python,
     sandbox,
     screen,
-    signal,
     skills,
     spending,
     state,
-    telegram,
 )
 from agent.health.doctor import examine
 
@@ -64,8 +63,6 @@ CHECKS: Mapping[str, Check] = {
     "skills": skills.check,
     "prompt": prompt.check,
     "mcp": mcp.check,
-    "telegram": telegram.check,
-    "signal": signal.check,
     "gateway": gateway.check,
     "provider": provider.check,
     "spending": spending.check,
@@ -84,9 +81,14 @@ def run(arguments: Namespace) -> int:
     return exits.FAILED if failed else exits.OK
 
 
+def checks_of(patient: Patient) -> Mapping[str, Check]:
+    """Every check, with one for each platform that is configured."""
+    return {**CHECKS, **platforms.checks_of(patient)}
+
+
 async def _examined(patient: Patient) -> dict[str, Finding]:
     try:
-        return await examine(patient, CHECKS)
+        return await examine(patient, checks_of(patient))
     finally:
         await patient.embedder.aclose()
 

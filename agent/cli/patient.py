@@ -6,16 +6,17 @@ import time
 from argparse import Namespace
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from agent.channels.attached.place import NAME, connected
-from agent.channels.settings import SignalSettings, TelegramSettings
+from agent.channels.settings import ChannelsSettings
 from agent.cli import surroundings
 from agent.cli.embedder import embedder_of
 from agent.clock import SystemClock
 from agent.embeddings.none import NoEmbedder
 from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.gateway.settings import GatewaySettings
-from agent.health.base import Patient, Service, Store
+from agent.health.base import Patient, Probe, Service, Store
 from agent.link.board import SerialBoard
 from agent.memory.backends import Place, may_hold_memories, open_backend, where
 from agent.memory.switching import left_behind
@@ -24,6 +25,9 @@ from agent.providers.credentials import chosen_service, find_key
 from agent.providers.ledger import Spent, read_day, today
 from agent.providers.settings import ProviderSettings, endpoint
 from agent.settings import Paths, Settings, enable_gpios, find_config, find_paths
+
+if TYPE_CHECKING:
+    from agent.platforms.base import Platform
 
 
 def patient_of(arguments: Namespace) -> Patient:
@@ -65,22 +69,11 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         find_store=lambda: _store(settings, paths),
         find_spending=lambda: _spending(settings, paths),
         takes_terminals=lambda: _takes_terminals(paths),
-        probe_signal=partial(_probe_signal, signal)
-        if (signal := settings.channels.signal)
-        else None,
-        probe_gateway=partial(_probe_gateway, gateway, settings, paths)
+        probe_gateway=partial(_probe_gateway, gateway, paths)
         if (gateway := settings.gateway)
         else None,
-        probe_telegram=partial(_probe_telegram, telegram)
-        if (telegram := settings.channels.telegram)
-        else None,
+        platforms=_platforms(settings, paths),
     )
-
-
-async def _probe_signal(settings: SignalSettings) -> str:
-    from agent.channels.signal.probing import probe  # noqa: PLC0415 - where it is configured
-
-    return await probe(settings)
 
 
 def _takes_terminals(paths: Paths) -> bool:
@@ -91,26 +84,34 @@ def _takes_terminals(paths: Paths) -> bool:
     return True
 
 
-async def _probe_telegram(settings: TelegramSettings) -> str:
-    from agent.channels.telegram.probing import probe  # noqa: PLC0415 - where it is configured
-    from agent.http import HttpClient  # noqa: PLC0415 - as above
-    from agent.reaching import telegram_api  # noqa: PLC0415 - as above
+def _platforms(settings: Settings, paths: Paths) -> dict[str, Probe]:
+    if settings.channels == ChannelsSettings():
+        return {}
+    from agent.platforms.catalog import configured  # noqa: PLC0415 - where one is configured
+
+    return {
+        platform.name: partial(_identify, platform, settings.channels, paths)
+        for platform in configured(settings.channels)
+    }
+
+
+async def _identify(platform: "Platform", channels: ChannelsSettings, paths: Paths) -> str:
+    from agent.http import HttpClient  # noqa: PLC0415 - where a platform is configured
+    from agent.platforms.base import Reach  # noqa: PLC0415 - as above
 
     http = HttpClient()
     try:
-        return await probe(telegram_api(settings, os.environ, http))
+        return await platform.identify(channels, Reach(paths, os.environ, http, SystemClock()))
     finally:
         await http.aclose()
 
 
-def _probe_gateway(wanted: GatewaySettings, settings: Settings, paths: Paths) -> str:
+def _probe_gateway(wanted: GatewaySettings, paths: Paths) -> str:
     from agent.gateway.binding import place_of  # noqa: PLC0415 - where it is configured
-    from agent.reaching import check_webhook, gateway_token  # noqa: PLC0415 - as above
+    from agent.reaching import gateway_token  # noqa: PLC0415 - as above
 
     token = gateway_token(wanted, os.environ).reveal()
     place = place_of(wanted, paths.state_dir, token)
-    if settings.channels.webhook is not None:
-        check_webhook(settings.channels.webhook, os.environ)
     seen = "with a token" if token else "for whoever is on this machine"
     return f"listens at {place.in_words}, {seen}"
 

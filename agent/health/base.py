@@ -67,6 +67,10 @@ class Store:
     open: Callable[[], Memory] | None = None
 
 
+# How something is, in a sentence; raises a ChannelError or a ConfigRefused
+Probe = Callable[[], Awaitable[str]]
+
+
 @dataclass(frozen=True, slots=True)
 class Patient:
     """What is looked at.
@@ -86,8 +90,7 @@ class Patient:
         pins: those that are tools, by name; and the devices on its buses.
         devices: where the kernel shows them.
         mcp: configured MCP servers, by their names.
-        probe_signal: how its daemon is, in a sentence; None where it is not configured.
-        probe_telegram: the same of the bot.
+        platforms: how each that is configured knows the agent, by its name.
         takes_terminals: whether an agent runs here; raises ChannelRefused where it is not for us.
         probe_gateway: where it listens, in a sentence; None where it is not configured; raises
             ConfigRefused.
@@ -116,9 +119,8 @@ class Patient:
     environ: Mapping[str, str] = field(default_factory=dict)
     find_store: Callable[[], Store] | None = None
     find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
-    probe_signal: Callable[[], Awaitable[str]] | None = None
     probe_gateway: Callable[[], str] | None = None
-    probe_telegram: Callable[[], Awaitable[str]] | None = None
+    platforms: Mapping[str, Probe] = field(default_factory=dict)
     takes_terminals: Callable[[], bool] = lambda: False
 
 

@@ -18,6 +18,7 @@ from agent.app import assemble, at_work
 from agent.channels.base import Channel
 from agent.dispatch.supervisor import Supervisor
 from agent.link.base import BoardState
+from agent.platforms.base import Reach
 from agent.settings import surroundings
 from tests.fakes.loopback import LoopbackChannel
 
@@ -29,7 +30,7 @@ async def serve(config: Path, state: Path, socket: str, point: str) -> None:
     """Until it is killed."""
     settings, paths = surroundings(os.environ, str(config), str(state))
     agent = assemble(settings, paths, os.environ, sys.stderr)
-    reach = reaching.Reach(paths, os.environ, agent.http, agent.clock)
+    reach = Reach(paths, os.environ, agent.http, agent.clock)
     channels: Sequence[Channel] = (
         reaching.open_channels(settings, reach)
         if socket == "-"

@@ -7,8 +7,9 @@ from typing import Any
 
 from agent.channels.base import Answer, Channel, Question
 from agent.channels.keeping import Keeping
+from agent.channels.place import Place
 from agent.channels.settings import SignalSettings
-from agent.channels.signal.channel import Place, SignalChannel
+from agent.channels.signal.channel import SignalChannel
 from agent.clock import SystemClock
 from agent.http import HttpClient
 from agent.messages import Inbound

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from agent.channels.keeping import Keeping
+from agent.channels.place import Place
 from agent.channels.settings import TelegramSettings
 from agent.channels.telegram.api import TelegramApi
-from agent.channels.telegram.channel import Place, TelegramChannel
+from agent.channels.telegram.channel import TelegramChannel
 from agent.clock import Clock, SystemClock
 from agent.config import Secret
 from agent.http import HttpClient
@@ -78,7 +79,7 @@ def channel_at(
 ) -> TelegramChannel:
     """With an agent's folder; `more` are fields of its place."""
     api = TelegramApi(Secret(server.token), server.base_url, http)
-    place = Place(folder / "telegram", Keeping(folder / "inbox"), lambda _: True, COMMANDS)
+    place = Place(folder / "telegram", Keeping(folder / "inbox"), lambda _: True, None, COMMANDS)
     place = replace(place, **more)
     return TelegramChannel(api, settings or TelegramSettings(), place, clock or SystemClock())
 

@@ -21,7 +21,8 @@ from agent.gateway.manners import MAX_BODY_BYTES
 from agent.gateway.server import HEADERS_TIMEOUT_S, MAX_CONNECTIONS
 from agent.gateway.settings import GatewaySettings
 from agent.http import HttpClient
-from agent.reaching import Reach, open_channels
+from agent.platforms.base import Reach
+from agent.reaching import open_channels
 from agent.settings import Paths, Settings
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.gateway import KEY, SECRET, Listening, answer_of, letter, listening

@@ -18,6 +18,7 @@ LAYERS = (
             "doorway",
             "exposing",
             "hands",
+            "platforms",
             "reaching",
             "reloading",
             "remembering",

@@ -2,12 +2,10 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.keeping import Keeping, Knows
+from agent.channels.place import Place
 from agent.channels.settings import SignalSettings
 from agent.channels.signal import letters
 from agent.channels.signal.asking import Asking
@@ -20,7 +18,6 @@ from agent.channels.signal.places import parameters_of, written_of
 from agent.channels.signal.position import Position
 from agent.channels.signal.sending import Sending
 from agent.channels.signal.understanding import NAME
-from agent.channels.transcribing import Transcriber
 from agent.clock import Clock
 from agent.errors import ChannelError
 from agent.http import HttpClient
@@ -39,21 +36,6 @@ HINT = (
 _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "👍", Mark.FAILED: "😢"}
 # Chats in which the agent is shown typing at the same time
 MAX_TYPING = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a channel shares with the rest of the agent.
-
-    Args:
-        folder: for what has to outlive a restart.
-        knows: whose files are fetched.
-    """
-
-    folder: Path
-    keeping: Keeping
-    knows: Knows
-    transcriber: Transcriber | None = None
 
 
 class SignalChannel(Channel):

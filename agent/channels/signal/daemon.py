@@ -53,7 +53,9 @@ class Daemon:
                 if answer.status != _OK:
                     raise failures.wrong_status(answer.status, answer.host)
         except NetworkError as err:
-            raise ChannelUnavailable(f"the signal-cli daemon is not there: {err}") from err
+            raise ChannelUnavailable(
+                f"the signal-cli daemon is not there: {err}; start it by `signal-cli daemon --http`"
+            ) from err
 
     async def call(
         self, method: str, parameters: Mapping[str, object], timeout_s: float = CALL_TIMEOUT_S

@@ -9,20 +9,16 @@ from agent.printable import printable_line
 MAX_VERSION_CHARS = 40
 
 
-async def probe(settings: SignalSettings) -> str:
+async def probe(settings: SignalSettings, http: HttpClient) -> str:
     """The sentence.
 
     Raises:
         ChannelError: it cannot be used, and why.
     """
-    http = HttpClient()
-    try:
-        daemon = Daemon(settings.base_url, "", http)
-        await daemon.check()
-        account = await find_account(daemon, settings.account)
-        told = await daemon.call("version", {})
-    finally:
-        await http.aclose()
+    daemon = Daemon(settings.base_url, "", http)
+    await daemon.check()
+    account = await find_account(daemon, settings.account)
+    told = await daemon.call("version", {})
     version = told.get("version") if isinstance(told, dict) else None
     known = printable_line(str(version or "of an unknown version"), MAX_VERSION_CHARS)
     return f"signal-cli {known} is there with {account.name or 'its only account'}"

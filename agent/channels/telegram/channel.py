@@ -2,25 +2,22 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
-from agent.channels.keeping import Keeping, Knows
+from agent.channels.place import Place
 from agent.channels.settings import TelegramSettings
 from agent.channels.telegram import words
 from agent.channels.telegram.api import UPLOAD_TIMEOUT_S, ApiRefused, TelegramApi
 from agent.channels.telegram.asking import Asking
 from agent.channels.telegram.drafts import TelegramDrafts
 from agent.channels.telegram.fetching import Fetching
-from agent.channels.telegram.listening import Commands, Ears, Listening
+from agent.channels.telegram.listening import Ears, Listening
 from agent.channels.telegram.position import Position
 from agent.channels.telegram.sending import Sending
 from agent.channels.telegram.silence import Silence
 from agent.channels.telegram.understanding import NAME, number_of
 from agent.channels.telegram.words import Words
-from agent.channels.transcribing import Transcriber
 from agent.clock import Clock
 from agent.errors import ChannelError, ChannelUnavailable
 from agent.messages import Address, Inbound, Outbound
@@ -36,22 +33,6 @@ HINT = (
 _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "👌", Mark.FAILED: "😢"}
 # Chats without signs that are remembered
 MAX_PLAIN_CHATS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a channel shares with the rest of the agent.
-
-    Args:
-        folder: for what has to outlive a restart.
-        knows: whose files are fetched.
-    """
-
-    folder: Path
-    keeping: Keeping
-    knows: Knows
-    commands: Commands
-    transcriber: Transcriber | None = None
 
 
 class TelegramChannel(Channel):

@@ -16,7 +16,7 @@ async def check(patient: Patient) -> Finding:
         return Finding.failed(f"{path} cannot be read, so nobody is let in: give it to the agent")
     people = People(path, SystemClock())
     everyone = await in_daemon_thread(people.everyone)
-    has_platform = patient.probe_telegram is not None or patient.probe_signal is not None
+    has_platform = bool(patient.platforms)
     if has_platform and not any(one.rank is Rank.OWNER for one in everyone):
         return Finding.warning(
             "nobody owns the agent over a platform: `barnacle pair` makes a code"

@@ -15,6 +15,7 @@ from agent import app, reaching
 from agent.dispatch.people import Account
 from agent.dispatch.rank import Rank
 from agent.dispatch.supervisor import Supervisor
+from agent.platforms.base import Reach
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.settings import Paths, Settings
 from tests.fakes import telegram_server
@@ -81,7 +82,7 @@ async def _agent(folder: Path, server: TelegramServer, people: list[int]) -> Asy
         account = Account(channel="telegram", sender=f"{number}", target=f"{number}")
         rank = Rank.OWNER if number == ANNA else Rank.USER
         agent.doorway.people.let_in(rank, account, f"p{number}")
-    reach = reaching.Reach(agent.paths, {}, agent.http, agent.clock)
+    reach = Reach(agent.paths, {}, agent.http, agent.clock)
     channels = reaching.open_channels(settings, reach)
     async with app.at_work(agent, channels) as (dispatcher, _, tasks):
         for channel in channels:

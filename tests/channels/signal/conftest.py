@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.channels.keeping import Keeping
+from agent.channels.place import Place
 from agent.channels.settings import SignalSettings
-from agent.channels.signal.channel import Place, SignalChannel
+from agent.channels.signal.channel import SignalChannel
 from agent.clock import Clock, SystemClock
 from agent.http import HttpClient
 from agent.messages import Inbound

@@ -26,17 +26,16 @@ async def test_without_a_platform_nobody_has_to_be_let_in(patient: Patient) -> N
 
 
 async def test_a_platform_without_an_owner_says_how_to_become_it(patient: Patient) -> None:
-    for one in (replace(patient, probe_telegram=well), replace(patient, probe_signal=well)):
-        found = await people.check(one)
-        assert found.level is Level.WARNING
-        assert "barnacle pair" in found.sentence
+    found = await people.check(replace(patient, platforms={"signal": well}))
+    assert found.level is Level.WARNING
+    assert "barnacle pair" in found.sentence
 
 
 async def test_those_who_are_let_in_are_counted_by_role(patient: Patient) -> None:
     store = People(patient.state_dir / "people.json", SteppedClock())
     for number, rank in enumerate((Rank.OWNER, Rank.GUEST, Rank.GUEST)):
         store.let_in(rank, account(str(number)))
-    found = await people.check(replace(patient, probe_telegram=well))
+    found = await people.check(replace(patient, platforms={"telegram": well}))
     assert (found.level, found.sentence) == (Level.OK, "1 owner, 2 guest")
 
 

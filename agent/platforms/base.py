@@ -1,0 +1,85 @@
+"""What every platform says of itself to the rest of the composition."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.channels.base import Channel
+from agent.channels.settings import ChannelsSettings
+from agent.clock import Clock
+from agent.config import Secret
+from agent.http import HttpClient
+from agent.settings import Paths
+
+if TYPE_CHECKING:
+    from agent.channels.keeping import Knows
+    from agent.channels.place import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What platforms share.
+
+    Args:
+        knows: which messages may leave files here.
+    """
+
+    paths: Paths
+    environ: Mapping[str, str]
+    http: HttpClient
+    clock: Clock
+    knows: "Knows" = lambda _inbound: True
+
+
+class Platform(ABC):
+    """A platform whose table is in the configuration.
+
+    Args:
+        name: of its table in `[channels]`, and of its channel.
+        is_pushed: it comes in by the gateway.
+    """
+
+    name: str
+    is_pushed = False
+
+    @abstractmethod
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        """What it is told, for whoever keeps it out of texts; empty ones may be among them.
+
+        Raises:
+            ConfigRefused: one cannot be read.
+        """
+
+    @abstractmethod
+    def open(self, channels: ChannelsSettings, reach: Reach) -> Channel:
+        """Its channel.
+
+        Raises:
+            ConfigRefused: it cannot be used so.
+        """
+
+    @abstractmethod
+    async def identify(self, channels: ChannelsSettings, reach: Reach) -> str:
+        """Who the agent is there and how it hears, in a sentence; nothing is received or sent.
+
+        Raises:
+            ConfigRefused: it cannot be used so.
+            ChannelError: it cannot be used, or not now.
+        """
+
+
+def place_of(name: str, channels: ChannelsSettings, reach: Reach) -> "Place":
+    """What the channel of a platform shares with the rest of the agent."""
+    from agent.channels.keeping import Keeping  # noqa: PLC0415 - platforms alone need it
+    from agent.channels.place import Place  # noqa: PLC0415 - as above
+    from agent.platforms.commands import COMMANDS  # noqa: PLC0415 - as above
+    from agent.platforms.speech import transcriber  # noqa: PLC0415 - as above
+
+    return Place(
+        reach.paths.state_dir / name,
+        Keeping(reach.paths.inbox),
+        reach.knows,
+        transcriber(channels, reach.environ, reach.http),
+        COMMANDS,
+    )

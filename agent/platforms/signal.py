@@ -1,0 +1,34 @@
+"""Signal, composed."""
+
+from collections.abc import Iterator, Mapping
+
+from agent.channels.base import Channel
+from agent.channels.settings import ChannelsSettings, SignalSettings
+from agent.channels.signal.channel import SignalChannel
+from agent.channels.signal.probing import probe
+from agent.config import Secret
+from agent.platforms.base import Platform, Reach, place_of
+
+
+class Signal(Platform):
+    """An account that a signal-cli daemon holds the keys of."""
+
+    name = SignalChannel.name
+
+    def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
+        """None: the daemon has them."""
+        yield from ()
+
+    def open(self, channels: ChannelsSettings, reach: Reach) -> Channel:
+        place = place_of(self.name, channels, reach)
+        return SignalChannel(_wanted(channels), place, reach.http, reach.clock)
+
+    async def identify(self, channels: ChannelsSettings, reach: Reach) -> str:
+        return await probe(_wanted(channels), reach.http)
+
+
+PLATFORM = Signal()
+
+
+def _wanted(channels: ChannelsSettings) -> SignalSettings:
+    return channels.signal or SignalSettings()
