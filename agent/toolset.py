@@ -12,6 +12,7 @@ from pathlib import Path
 from agent.clock import Clock
 from agent.dispatch.watcher import Watcher
 from agent.http import HttpClient
+from agent.machine.readings import Readings
 from agent.memory import snapshot
 from agent.memory.base import Memory
 from agent.memory.pdf import pages_of
@@ -86,7 +87,7 @@ def default_tools(around: Surroundings) -> tuple[AnyTool, ...]:
         FileWriteTool(workspace),
         GlobSearchTool(workspace),
         ImageInfoTool(workspace),
-        SystemInfoTool(around.paths.state_dir),
+        SystemInfoTool(Readings(around.paths.state_dir)),
         TimeNowTool(around.clock),
         *_web_tools(around),
     )

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.signal.linking import link_by_program
+from agent.machine.readings import Readings
 from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
 from agent.messages import Provenance
@@ -91,7 +92,7 @@ async def told_to_vcgencmd(folder: Path) -> str:
     (folder / "dev/vcio").touch()
     program = script(folder, "vcgencmd", "echo throttled=0x0")
     context = ToolContext("terminal", "owner", Provenance.OWNER)
-    await SystemInfoTool(folder, folder, program).execute(NoArguments(), context)
+    await SystemInfoTool(Readings(folder, folder), program).execute(NoArguments(), context)
     return told(program)
 
 

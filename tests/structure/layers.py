@@ -30,7 +30,7 @@ LAYERS = (
     ),
     frozenset({"gateway", "dispatch", "health", "schedule"}),
     frozenset({"channels", "providers", "tools", "memory"}),
-    frozenset({"link", "peripherals", "embeddings", "security", "storage"}),
+    frozenset({"link", "machine", "peripherals", "embeddings", "security", "storage"}),
     frozenset(
         {
             "clock",

@@ -1,0 +1,115 @@
+"""Whether this machine has an address and a way out, from files of the kernel."""
+
+import ipaddress
+import socket
+import struct
+from dataclasses import dataclass
+
+from agent.machine.kernel import Kernel
+
+# A route that is up and leads through a router
+_UP, _GATEWAY = 0x1, 0x2
+_ROUTE_FIELDS = 4
+_IPV6_FIELDS = 10
+_EVERYWHERE6 = "0" * 32
+_ADDRESS6_FIELDS = 6
+_LOOPBACK = "lo"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What leads out of the machine.
+
+    Args:
+        linked: interfaces with a cable or a radio connection.
+        unlinked: those without.
+        addresses: that others may reach; none of this machine alone.
+        routers: of the default routes, `address on interface`.
+    """
+
+    linked: tuple[str, ...] = ()
+    unlinked: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    routers: tuple[str, ...] = ()
+
+    @property
+    def is_up(self) -> bool:
+        return bool(self.addresses and self.routers)
+
+
+def network(kernel: Kernel) -> Network:
+    names = [path.rpartition("/")[2] for path in kernel.matches("sys/class/net/*")]
+    names = [name for name in names if name != _LOOPBACK]
+    linked = [name for name in names if kernel.word(f"sys/class/net/{name}/carrier") == "1"]
+    return Network(
+        tuple(linked),
+        tuple(name for name in names if name not in linked),
+        (
+            *addresses4(kernel.text("proc/net/fib_trie")),
+            *addresses6(kernel.text("proc/net/if_inet6")),
+        ),
+        (*routers4(kernel.text("proc/net/route")), *routers6(kernel.text("proc/net/ipv6_route"))),
+    )
+
+
+def name_servers(kernel: Kernel) -> list[str]:
+    """Whom this machine asks for addresses."""
+    lines = (line.split() for line in kernel.text("etc/resolv.conf").splitlines())
+    return [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]
+
+
+def addresses4(text: str) -> list[str]:
+    """This machine's own, of the kernel's tree of routes, where a leaf's kind follows its name."""
+    found: dict[str, None] = {}
+    leaf = ""
+    for line in text.splitlines():
+        words = line.split()
+        if words[:1] == ["|--"] and len(words) > 1:
+            leaf = words[1]
+        elif words[:3] == ["/32", "host", "LOCAL"] and not leaf.startswith("127."):
+            found[leaf] = None
+    return list(found)
+
+
+def addresses6(text: str) -> list[str]:
+    """Those that are good beyond one cable."""
+    found: list[str] = []
+    for fields in map(str.split, text.splitlines()):
+        if len(fields) < _ADDRESS6_FIELDS:
+            continue
+        try:
+            address = ipaddress.IPv6Address(bytes.fromhex(fields[0]))
+        except ValueError:
+            continue
+        if not (address.is_link_local or address.is_loopback):
+            found.append(str(address))
+    return found
+
+
+def routers4(text: str) -> list[str]:
+    found: list[str] = []
+    for fields in map(str.split, text.splitlines()[1:]):
+        if len(fields) < _ROUTE_FIELDS or fields[1] != "0" * 8:
+            continue
+        try:
+            # As the machine's own bytes are ordered
+            router, flags = struct.pack("=I", int(fields[2], 16)), int(fields[3], 16)
+        except (ValueError, struct.error):
+            continue
+        if flags & _UP and flags & _GATEWAY:
+            found.append(f"{socket.inet_ntoa(router)} on {fields[0]}")
+    return found
+
+
+def routers6(text: str) -> list[str]:
+    found: list[str] = []
+    for fields in map(str.split, text.splitlines()):
+        if len(fields) < _IPV6_FIELDS or fields[0] != _EVERYWHERE6 or fields[1] != "00":
+            continue
+        try:
+            router, flags = ipaddress.IPv6Address(bytes.fromhex(fields[4])), int(fields[8], 16)
+        except ValueError:
+            continue
+        if flags & _UP and flags & _GATEWAY:
+            found.append(f"{router} on {fields[9]}")
+    return found

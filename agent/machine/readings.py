@@ -1,0 +1,57 @@
+"""Every reading of the machine in one place: what the doctor, the senses and the tools look at.
+
+All of it is read beneath a root that can be replaced. Blocking, though never for long: where a disk
+may hang, call it in a thread.
+"""
+
+import os
+from pathlib import Path
+
+from agent.machine import card, computer, network, power, room, wireless
+from agent.machine.card import Card
+from agent.machine.kernel import Kernel
+from agent.machine.network import Network
+from agent.machine.room import Room, Statvfs
+from agent.machine.wireless import Wireless
+
+
+class Readings:
+    """What this machine says of itself, as it is at the moment of each call.
+
+    Args:
+        folder: on the disk whose room is told.
+        root: where `proc`, `sys`, `dev`, `run` and `etc` are.
+        statvfs: asks a file system.
+    """
+
+    def __init__(self, folder: Path, root: Path = Path("/"), statvfs: Statvfs = os.statvfs) -> None:
+        self.folder = folder
+        self.kernel = Kernel(root)
+        self._statvfs = statvfs
+
+    def load_1min(self) -> float | None:
+        return computer.load_1min(self.kernel)
+
+    def uptime_s(self) -> int | None:
+        return computer.uptime_s(self.kernel)
+
+    def memory_mb(self) -> dict[str, int]:
+        return computer.memory_mb(self.kernel)
+
+    def temperature_c(self) -> float | None:
+        return computer.temperature_c(self.kernel)
+
+    def throttled(self) -> list[str] | None:
+        return power.throttled(self.kernel)
+
+    def card(self) -> Card:
+        return card.card(self.kernel)
+
+    def wireless(self) -> list[Wireless]:
+        return wireless.wireless(self.kernel)
+
+    def network(self) -> Network:
+        return network.network(self.kernel)
+
+    def room(self) -> Room | None:
+        return room.room(self.folder, self.kernel, self._statvfs)
