@@ -6,7 +6,7 @@ A platform brings a server of its own as a `Platform`; a check skips what it say
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -26,6 +26,8 @@ class Platform(Protocol):
 
     channel: Channel
     repeats_what_was_not_confirmed: bool
+    # Why something cannot be shown of it, by the name of the check; empty for most
+    cannot: Mapping[str, str]
 
     def restarted(self) -> Channel:
         """Another channel on the same account and folder."""
@@ -230,6 +232,8 @@ async def a_thread_is_answered_in_the_thread(platform: Platform) -> None:
 
 
 async def a_file_is_kept_before_its_message_is_heard(platform: Platform) -> None:
+    if not platform.channel.abilities.takes_files:
+        pytest.skip(f"{platform.channel.name} takes no files")
     async with listening(platform.channel) as listener:
         await platform.write_with_file("look", b"%PDF-1.7 of a datasheet")
         [heard] = await listener.first()

@@ -41,8 +41,12 @@ async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_a_platform(check: Check, platform: Platform) -> None:
+    if reason := platform.cannot.get(check.__name__):
+        pytest.skip(f"{platform.channel.name} {reason}")
     await check(platform)
 
 
 async def test_a_file_goes_with_an_answer(platform: Platform, tmp_path: Path) -> None:
+    if not platform.channel.abilities.takes_files:
+        pytest.skip(f"{platform.channel.name} takes no files")
     await a_file_goes_with_an_answer(platform, tmp_path)

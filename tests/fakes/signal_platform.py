@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from agent.channels.base import Answer, Channel, Question
@@ -23,6 +25,7 @@ class SignalPlatform:
 
     # By the channel: the daemon tells everything once
     repeats_what_was_not_confirmed = True
+    cannot: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, daemon: SignalDaemon, http: HttpClient, folder: Path) -> None:
         self._daemon = daemon

@@ -1,6 +1,8 @@
 """Telegram for the checks that every platform passes."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from agent.channels.base import Answer, Question
 from agent.channels.telegram.channel import TelegramChannel
@@ -15,6 +17,7 @@ class TelegramPlatform:
     """Anna, a group and a forum."""
 
     repeats_what_was_not_confirmed = True
+    cannot: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, server: TelegramServer, http: HttpClient, folder: Path) -> None:
         self._server = server
