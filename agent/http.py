@@ -1,7 +1,7 @@
 """The one HTTP client of the agent: made on first use, shared by every part, one TLS context.
 
-The only module that knows httpx. Certificates are always checked, no redirect is followed, every
-read has a time limit, and whatever goes wrong is a `NetworkError` whose text is a sentence.
+With `http_call` the only module that knows httpx. Certificates are always checked, no redirect
+is followed, every read has a limit, and whatever goes wrong is a `NetworkError` with a sentence.
 Bodies come in pieces: how much of one is kept is the reader's decision.
 """
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from agent import __version__
 from agent.errors import ConfigRefused, NetworkError
+from agent.http_call import GIVE_UP_TIMEOUT_S, Call
 
 if TYPE_CHECKING:
     import httpx
@@ -32,6 +33,10 @@ WRITE_TIMEOUT_S = 20.0
 KEEP_ALIVE_S = 55.0
 # Every part together on a small device
 MAX_CONNECTIONS = 20
+# Polls and streams that wait for something to happen, apart from those that want an answer now
+MAX_HELD_OPEN = 20
+# Calls end or time out; whoever waits longer for others to is told, and may come again
+PLACE_TIMEOUT_S = 15.0
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _NO_COMPRESSION = frozenset({"", "identity"})
@@ -46,6 +51,7 @@ class HttpRequest:
     Args:
         address: where to connect to, whatever the URL's host leads to by now; the host is still
             what the certificate must be for. Such a request passes no proxy.
+        is_held_open: it waits for something to happen; it takes no place from those that do not.
     """
 
     method: str
@@ -53,16 +59,17 @@ class HttpRequest:
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] = b""
     address: str = ""
+    is_held_open: bool = False
 
 
 class HttpAnswer:
     """A status, headers, and a body that is read piece by piece."""
 
-    def __init__(self, response: "httpx.Response", host: str) -> None:
+    def __init__(self, call: Call, response: "httpx.Response", host: str) -> None:
         self.status = response.status_code
         self.host = host
         self._response = response
-        self._pieces = response.aiter_raw()
+        self._call = call
 
     def header(self, name: str) -> str:
         """The header's value; empty if there is none."""
@@ -79,7 +86,7 @@ class HttpAnswer:
             raise NetworkError(f"{self.host} sent a compressed answer that was not asked for")
         with _told(self.host, f"sent nothing for {timeout_s:.0f} s"):
             async with asyncio.timeout(timeout_s):
-                return await anext(self._pieces, b"")
+                return await self._call.piece()
 
 
 class HttpClient:
@@ -95,6 +102,12 @@ class HttpClient:
         self._clients: dict[bool, httpx.AsyncClient] = {}
         self._context: ssl.SSLContext | None = None
         self._making = asyncio.Lock()
+        # Not the pool's own limit: what it mislays would be missing there
+        self._places = {
+            False: asyncio.Semaphore(MAX_CONNECTIONS),
+            True: asyncio.Semaphore(MAX_HELD_OPEN),
+        }
+        self._calls: set[Call] = set()
 
     async def get(self) -> "httpx.AsyncClient":
         """The client itself, for what `exchange` does not cover.
@@ -126,21 +139,62 @@ class HttpClient:
         Raises:
             NetworkError: there is no answer.
         """
-        client = await self._made(is_pinned=bool(request.address))
         host = _host_of(request.url)
-        response = await _send(client, request, host, first_byte_timeout_s)
+        call = await self._begun(request, host, first_byte_timeout_s)
         try:
-            yield HttpAnswer(response, host)
+            with _told(host, f"did not answer within {first_byte_timeout_s:.0f} s"):
+                # Headers that drip byte by byte pass every other limit
+                async with asyncio.timeout(first_byte_timeout_s + 2 * CONNECT_TIMEOUT_S):
+                    response = await call.response()
+            yield HttpAnswer(call, response, host)
         finally:
-            # The answer is read or given up by now: nothing is left to fail
-            with contextlib.suppress(NetworkError), _told(host, ""):
-                await response.aclose()
+            await call.aclose()
+
+    async def _begun(self, request: HttpRequest, host: str, first_byte_timeout_s: float) -> Call:
+        places = self._places[request.is_held_open]
+        try:
+            async with asyncio.timeout(PLACE_TIMEOUT_S):
+                await places.acquire()
+        except TimeoutError as err:
+            raise NetworkError(f"{host} was not asked: too many requests are under way") from err
+        try:
+            client = await self._made(is_pinned=bool(request.address))
+            with _told(host, ""):
+                built = _built(client, request, first_byte_timeout_s)
+            call = Call(client, built, has_pool=self._transport is None)
+        except BaseException:
+            places.release()
+            raise
+        self._calls.add(call)
+
+        def ended(task: asyncio.Task[None]) -> None:
+            self._calls.discard(call)
+            places.release()
+            # Whoever waited has it; where nobody did, nobody is to be told
+            if not task.cancelled():
+                task.exception()
+
+        call.task.add_done_callback(ended)
+        return call
 
     async def aclose(self) -> None:
+        """Give up what is under way, and close every connection."""
         async with self._making:
+            for call in self._calls:
+                call.give_up()
+            await self._end_calls()
+            # The pool goes with them: in what state does not matter any more
+            for call in self._calls:
+                call.task.cancel()
+            await self._end_calls()
             while self._clients:
                 _, client = self._clients.popitem()
                 await client.aclose()
+
+    async def _end_calls(self) -> None:
+        if self._calls:
+            tasks = [call.task for call in self._calls]
+            await asyncio.wait(tasks, timeout=GIVE_UP_TIMEOUT_S)
 
 
 def _make_client(
@@ -153,9 +207,9 @@ def _make_client(
             verify=context or True,
             timeout=httpx.Timeout(CONNECT_TIMEOUT_S),
             limits=httpx.Limits(
-                max_connections=MAX_CONNECTIONS,
+                max_connections=None,
                 # Two hosts may share an address, but not the certificate of one connection
-                max_keepalive_connections=0 if is_pinned else None,
+                max_keepalive_connections=0 if is_pinned else MAX_CONNECTIONS,
                 keepalive_expiry=KEEP_ALIVE_S,
             ),
             headers={"user-agent": f"barnacle/{__version__}", "accept-encoding": "identity"},
@@ -192,37 +246,27 @@ def _holds_files(folder: str | None) -> bool:
     return bool(folder) and any(Path(str(folder)).iterdir())
 
 
-async def _send(
-    client: "httpx.AsyncClient", request: HttpRequest, host: str, first_byte_timeout_s: float
-) -> "httpx.Response":
+def _built(
+    client: "httpx.AsyncClient", request: HttpRequest, first_byte_timeout_s: float
+) -> "httpx.Request":
     import httpx  # noqa: PLC0415 - loaded by now
 
-    timeout = httpx.Timeout(
-        first_byte_timeout_s,
-        connect=CONNECT_TIMEOUT_S,
-        write=WRITE_TIMEOUT_S,
-        pool=CONNECT_TIMEOUT_S,
+    url = httpx.URL(request.url)
+    headers, extensions = dict(request.headers), {}
+    if request.address:
+        headers["host"] = url.netloc.decode("ascii")
+        extensions["sni_hostname"] = url.host
+        url = url.copy_with(host=request.address)
+    return client.build_request(
+        request.method,
+        url,
+        headers=headers,
+        content=request.content,
+        timeout=httpx.Timeout(
+            first_byte_timeout_s, connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S
+        ),
+        extensions=extensions,
     )
-    with _told(host, f"did not answer within {first_byte_timeout_s:.0f} s"):
-        # Headers that drip byte by byte pass every other limit
-        async with asyncio.timeout(first_byte_timeout_s + 2 * CONNECT_TIMEOUT_S):
-            url = httpx.URL(request.url)
-            headers, extensions = dict(request.headers), {}
-            if request.address:
-                headers["host"] = url.netloc.decode("ascii")
-                extensions["sni_hostname"] = url.host
-                url = url.copy_with(host=request.address)
-            return await client.send(
-                client.build_request(
-                    request.method,
-                    url,
-                    headers=headers,
-                    content=request.content,
-                    timeout=timeout,
-                    extensions=extensions,
-                ),
-                stream=True,
-            )
 
 
 @contextlib.contextmanager

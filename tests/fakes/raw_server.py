@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @contextlib.asynccontextmanager
-async def serving(serve: Serve, port: int = 0) -> AsyncIterator[str]:
+async def serving(
+    serve: Serve, port: int = 0, context: ssl.SSLContext | None = None
+) -> AsyncIterator[str]:
     """Its address as a URL without a path."""
     tasks: set[asyncio.Task[None]] = set()
 
@@ -27,9 +30,9 @@ async def serving(serve: Serve, port: int = 0) -> AsyncIterator[str]:
         tasks.add(task)
         task.add_done_callback(tasks.discard)
 
-    listener = await asyncio.start_server(connected, "127.0.0.1", port)
+    listener = await asyncio.start_server(connected, "127.0.0.1", port, ssl=context)
     try:
-        yield f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+        yield f"http{'s' if context else ''}://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
     finally:
         listener.close()
         left = [*tasks]

@@ -38,6 +38,7 @@ LAYERS = (
             "crash",
             "errors",
             "http",
+            "http_call",
             "logs",
             "messages",
             "printable",
@@ -55,8 +56,8 @@ _CONFINED = {
         {"agent.messages", "agent.errors", "collections.abc", "dataclasses", "enum", "typing"}
     ),
 }
-# A library that one module alone knows: changing it is that file's work
-_WRAPPED = {"httpx": "agent.http"}
+# A library that few modules know: changing it is their work alone
+_WRAPPED = {"httpx": ("agent.http", "agent.http_call")}
 # Of these packages the others know the seam; which implementation it is, app.py decides
 _SEAMS = {
     "channels": frozenset({"base", "pushed", "settings"}),
@@ -84,8 +85,8 @@ def _problems(name: str, target: str) -> Iterator[str]:
     if allowed is not None and not any(_is_within(target, one) for one in allowed):
         yield f"{name} may import only {', '.join(sorted(allowed))}, not {target}"
     library = target.partition(".")[0]
-    if _WRAPPED.get(library, name) != name:
-        yield f"only {_WRAPPED[library]} knows {library}"
+    if name not in _WRAPPED.get(library, (name,)):
+        yield f"only {' and '.join(_WRAPPED[library])} know {library}"
     if not _is_within(target, "agent") or not _part(target):
         return
     if _layer(target) is None:

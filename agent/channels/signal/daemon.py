@@ -7,6 +7,7 @@ are: it belongs on this machine, and what it says is checked all the same.
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -94,7 +95,7 @@ class Daemon:
         """
         headers = {"last-event-id": after} if after.isascii() and after.isprintable() else {}
         query = f"?account={quote(self.account, safe='')}" if self.account else ""
-        request = self._get(f"events{query}", headers if after else {})
+        request = replace(self._get(f"events{query}", headers if after else {}), is_held_open=True)
         try:
             async with self._http.exchange(request, SILENCE_LIMIT_S) as answer:
                 if answer.status == _BAD_REQUEST:

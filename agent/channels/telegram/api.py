@@ -89,7 +89,8 @@ class TelegramApi:
             ApiRefused: this request is not granted.
         """
         content = json.dumps(parameters, ensure_ascii=False).encode("utf-8", "replace")
-        request = HttpRequest("POST", self._url(method), _JSON, content)
+        is_poll = method == "getUpdates"
+        request = HttpRequest("POST", self._url(method), _JSON, content, is_held_open=is_poll)
         return _result(method, await self._exchange(request, timeout_s))
 
     async def upload(

@@ -6,7 +6,7 @@ import pytest
 from agent.channels.signal import daemon as daemon_module
 from agent.channels.signal import listening
 from agent.errors import ChannelRefused, ChannelUnavailable, StorageFull
-from agent.messages import Inbound, Provenance
+from agent.messages import Inbound, Outbound, Provenance
 from tests.channels.signal.conftest import Make
 from tests.fakes.clock import SteppedClock
 from tests.fakes.signal_daemon import ACCOUNT_ID, NUMBER, SignalDaemon
@@ -360,3 +360,12 @@ async def test_a_number_is_never_what_somebody_is_known_by(signal: Make) -> None
         it.daemon.tell(message("I have Anna's number now", sender=BERND))
         (inbound,) = await it.heard.until(1)
     assert ANNAS_NUMBER not in (inbound.sender, inbound.reply_target, inbound.message_id)
+
+
+async def test_a_stream_takes_no_place_from_what_is_said(
+    signal: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.http.MAX_CONNECTIONS", 1)
+    async with signal() as it:
+        await it.channel.send(Outbound(1, "signal", ANNA, "here I am", "1"))
+        assert [one.text for one in it.daemon.shown(ANNA)] == ["here I am"]

@@ -269,3 +269,15 @@ class TestGroups:
             await bot.server.world.write("@barnacle_bot on", GROUP)
             await bot.server.world.write("private")
             assert [one.text for one in await bot.hear()] == ["private"]
+
+
+async def test_a_poll_takes_no_place_from_what_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.http.MAX_CONNECTIONS", 1)
+    async with listening(tmp_path) as bot:
+        await bot.server.world.write("hello")
+        [heard] = await bot.hear()
+        await until(lambda: len(bot.server.called("getUpdates")) >= 2)
+        await bot.send("here I am", heard)
+        assert bot.server.world.shown(ANNA)[-1] == "here I am"
