@@ -9,10 +9,11 @@ import shutil
 import sys
 from pathlib import Path
 
+from scripts.lib import locks, places
+from scripts.lib.places import PREFIX
 from scripts.lib.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
-PREFIX = Path("opt/barnacle")
 MODEL = Path("usr/share/barnacle/model")
 # Debian 13's own
 PYTHON = "3.13"
@@ -20,43 +21,13 @@ _PACKAGES = PREFIX / f"lib/python{PYTHON}/site-packages"
 _UV = "uv==0.13.8"
 _PLATFORM = "aarch64-manylinux_2_36"
 _LOCKS = ("requirements.lock", "requirements-extras.lock")
-# Published without a wheel for this Python; the Pi's own pins need it
-NO_WHEEL = frozenset({"lgpio"})
-# Tests of the packages, and what trains or converts models
-_UNUSED = (
-    "bin",
-    "numpy/**/tests",
-    "numpy/f2py",
-    "onnxruntime/transformers",
-    "onnxruntime/quantization",
-    "onnxruntime/tools",
-    "setuptools*",
-    "_distutils_hack",
-    "distutils-precedence.pth",
-)
 _OF_THE_BUILD = re.compile(r"\.dist-info/(?:uv_\w+|direct_url)\.json,")
 _PYVENV = f"""\
 home = /usr/bin
 include-system-site-packages = true
 version = {PYTHON}
 """
-_LAUNCHER = f"""\
-#!/{PREFIX}/bin/python -I
-import os
-import sys
-
-os.environ.setdefault("BARNACLE_MODEL_DIR", "/{MODEL}")
-from agent.cli.main import main
-
-sys.exit(main())
-"""
 _REMEDY = "Is the network there? pip's and uv's own settings (mirror, proxy) are respected."
-
-
-def without(lock: str, names: frozenset[str]) -> str:
-    """A lock without some packages, their hashes included."""
-    blocks = re.split(r"^(?=[a-z0-9])", lock, flags=re.MULTILINE)
-    return "".join(block for block in blocks if block.split("==")[0] not in names)
 
 
 def fill(root: Path, uv: Path, work: Path, progress: Progress) -> None:
@@ -66,7 +37,7 @@ def fill(root: Path, uv: Path, work: Path, progress: Progress) -> None:
     target += ["--python", sys.executable, "--python-platform", _PLATFORM, "--no-deps"]
     for name in _LOCKS:
         lock = work / name
-        lock.write_text(without((ROOT / "scripts" / name).read_text(), NO_WHEEL))
+        lock.write_text(locks.without((ROOT / "scripts" / name).read_text(), locks.NO_WHEEL))
         options = ["--require-hashes", "--only-binary", ":all:", "-r", lock]
         progress.run(
             f"fetch {name}",
@@ -120,22 +91,12 @@ def _tidy(root: Path) -> None:
         lines = record.read_text().splitlines(keepends=True)
         kept = [line for line in lines if not _OF_THE_BUILD.search(line)]
         record.write_text("".join(kept))
-    for pattern in _UNUSED:
-        for path in sorted(packages.glob(pattern)):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink()
+    places.trim(packages)
     (root / PREFIX / "pyvenv.cfg").write_text(_PYVENV)
     commands = root / PREFIX / "bin"
     commands.mkdir()
     for name in ("python", "python3"):
         (commands / name).symlink_to(f"/usr/bin/python{PYTHON}")
-    launcher = commands / "barnacle"
-    launcher.write_text(_LAUNCHER)
-    launcher.chmod(0o755)
+    places.write_launcher(commands / "barnacle", Path("/", PREFIX, "bin/python"), Path("/", MODEL))
     (root / "usr/bin/barnacle").symlink_to(f"/{PREFIX}/bin/barnacle")
-    model = root / MODEL
-    model.mkdir(parents=True)
-    for part in ("model.json", "model.onnx", "tokenizer.json"):
-        shutil.copyfile(ROOT / ".barnacle/model" / part, model / part)
+    places.copy_model(ROOT / ".barnacle/model", root / MODEL)

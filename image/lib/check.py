@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from image.lib import layout, recipe, system_tree
+from scripts.lib import places
 
 _IMAGE = recipe.IMAGE
 _NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
@@ -80,7 +81,7 @@ def of_file(path: Path) -> Iterator[str]:
 
 def _of_units() -> Iterator[str]:
     """Of the units that start, ours must be there."""
-    folders = (system_tree.UNITS, system_tree.OVERLAY / "usr/lib/systemd/system")
+    folders = (places.SYSTEMD, system_tree.OVERLAY / "usr/lib/systemd/system")
     for unit in system_tree.ENABLED:
         is_ours = unit.startswith("barnacle")
         if is_ours and not any((folder / unit).exists() for folder in folders):

@@ -7,22 +7,13 @@ from pathlib import Path
 
 from image.lib import agent_tree
 from image.lib.layout import FIRMWARE
+from scripts.lib import places
 from scripts.lib.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 OVERLAY = ROOT / "image/overlay"
-UNITS = ROOT / "systemd"
-# Where what systemd/ holds belongs, by folder and by ending
-_PLACES = {
-    "sysusers.d": "usr/lib/sysusers.d",
-    "tmpfiles.d": "usr/lib/tmpfiles.d",
-    "journald.conf.d": "usr/lib/systemd/journald.conf.d",
-    "udev": "usr/lib/udev/rules.d",
-}
-_UNIT_ENDINGS = frozenset({".service", ".socket", ".timer", ".path", ".target", ".slice"})
 ENABLED = (
-    "barnacle.service",
-    "barnacle-tool.socket",
+    *places.ENABLED,
     "barnacle-data.service",
     "systemd-timesyncd.service",
     "systemd-resolved.service",
@@ -48,20 +39,10 @@ _DROPPED = (
 
 def install_units(root: Path) -> list[str]:
     """Put everything in systemd/ into its place; returns the places."""
-    installed = []
-    for path in sorted(path for path in UNITS.rglob("*") if path.is_file()):
-        folder = path.relative_to(UNITS).parts[0]
-        if path.suffix in _UNIT_ENDINGS:
-            place = Path("usr/lib/systemd/system")
-        elif folder in _PLACES:
-            place = Path(_PLACES[folder])
-        else:
-            continue
-        (root / place).mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, root / place / path.name)
-        (root / place / path.name).chmod(0o644)
-        installed.append(str(place / path.name))
-    return installed
+    below = Path("usr/lib")
+    for place, path in places.of_units().items():
+        places.copy(path, root / below / place)
+    return [str(below / place) for place in places.of_units()]
 
 
 def strip(root: Path) -> None:

@@ -4,11 +4,13 @@
 installed. An installation that was cut off is never repaired, always made anew.
 """
 
+import json
 import os
+import re
 import shutil
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from scripts.lib.progress import Progress
@@ -33,8 +35,11 @@ _MISLEADING = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_USER
 
 def variables(root: Path) -> dict[str, str]:
     """The environment for programs of this checkout."""
+    return _variables(root / ".venv")
+
+
+def _variables(folder: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
-    folder = root / ".venv"
     return kept | {
         "VIRTUAL_ENV": str(folder),
         "PATH": f"{folder / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}",
@@ -44,12 +49,12 @@ def variables(root: Path) -> dict[str, str]:
 
 
 class Environment:
-    """`.venv` and what gets installed into it."""
+    """A virtual environment, `.venv` if no other folder is named, and what gets into it."""
 
-    def __init__(self, root: Path, progress: Progress) -> None:
+    def __init__(self, root: Path, progress: Progress, folder: Path | None = None) -> None:
         self._root = root
         self._progress = progress
-        self.folder = root / ".venv"
+        self.folder = folder or root / ".venv"
         self.python = self.folder / "bin" / "python"
         # There while pip works: what was cut off in the middle can look complete
         self._unfinished = self.folder / ".unfinished"
@@ -92,7 +97,7 @@ class Environment:
 
     def build_model(self, folder: Path, lock: Path) -> None:
         """Make the embedding model; what only its making needs is thrown away after."""
-        tools = self._root / ".barnacle" / "model-tools"
+        tools = folder.with_name("model-tools")
         try:
             self.install("fetch what builds the embedding model", lock, tools)
             self._run(
@@ -104,6 +109,16 @@ class Environment:
         finally:
             shutil.rmtree(tools, ignore_errors=True)
 
+    def resolve(self, wanted: Sequence[str], pins: Path, report: Path) -> frozenset[str]:
+        """The names of all that `wanted` needs, within the pins; nothing is installed."""
+        options = ["--dry-run", "--ignore-installed", "--quiet", "--only-binary=:all:"]
+        options += ["--constraint", str(pins), "--report", str(report)]
+        command = [self.python, "-I", "-m", "pip", "install", *options, *wanted]
+        self._run("find out what the extras need", command, _REMEDY)
+        found = json.loads(report.read_bytes())["install"]
+        names = (one["metadata"]["name"] for one in found)
+        return frozenset(re.sub(r"[-_.]+", "-", name).lower() for name in names)
+
     def run_piece(self, title: str, name: str, folder: Path, remedy: str) -> None:
         self._run(title, [sys.executable, self._root / "scripts/lib", name, folder], remedy)
 
@@ -114,5 +129,5 @@ class Environment:
         remedy: str,
         extra: Mapping[str, str] | None = None,
     ) -> None:
-        environment = variables(self._root) | dict(extra or {})
+        environment = _variables(self.folder) | dict(extra or {})
         self._progress.run(title, command, environment=environment, remedy=remedy)

@@ -37,9 +37,11 @@ find_python() {
     return 1
 }
 
+# Why none of these (or of the usual ones) will do
 explain_missing_python() {
     local candidate version
-    for candidate in python3.13 python3.12 python3.11 python3; do
+    (($#)) || set -- python3.13 python3.12 python3.11 python3
+    for candidate; do
         version=$("$candidate" -I -c 'import platform; print(platform.python_version())' 2>/dev/null) || continue
         if "$candidate" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
             echo "barnacle: Python $version is here, but it cannot make virtual environments."

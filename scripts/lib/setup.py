@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _SCRIPTS = ROOT / "scripts"
 _PIECES = _SCRIPTS / "lib"
 _MADE = ROOT / ".barnacle"
-_RUNTIME_LOCK, _DEV_LOCK, _MODEL_LOCK, _STUBS_LOCK = (
+RUNTIME_LOCK, DEV_LOCK, MODEL_LOCK, _STUBS_LOCK = (
     _SCRIPTS / f"requirements{part}.lock" for part in ("", "-dev", "-model", "-stubs")
 )
 MODEL = _MADE / "model"
@@ -93,13 +93,13 @@ def _steps(environment: Environment, *, dev: bool) -> list[Step]:
         # Another lock or another Python means another environment, never a repaired one
         Step(
             folder / ".made",
-            stamps.key_of(interpreter, recipe, _RUNTIME_LOCK, _DEV_LOCK),
+            stamps.key_of(interpreter, recipe, RUNTIME_LOCK, DEV_LOCK),
             environment.create,
         ),
         Step(
             folder / ".installed",
-            stamps.key_of(_RUNTIME_LOCK),
-            lambda: environment.install("install dependencies", _RUNTIME_LOCK),
+            stamps.key_of(RUNTIME_LOCK),
+            lambda: environment.install("install dependencies", RUNTIME_LOCK),
         ),
         Step(
             folder / ".linked",
@@ -108,12 +108,8 @@ def _steps(environment: Environment, *, dev: bool) -> list[Step]:
         ),
         Step(
             MODEL / ".built",
-            stamps.key_of(
-                _MODEL_LOCK,
-                _SCRIPTS / "embedding-model",
-                *sorted((_PIECES / "embedding").glob("*.py")),
-            ),
-            lambda: _build_model(environment),
+            model_key(),
+            lambda: environment.build_model(MODEL, MODEL_LOCK),
         ),
         Step(
             MICROPYTHON / ".unpacked",
@@ -135,8 +131,8 @@ def _dev_steps(environment: Environment) -> list[Step]:
     return [
         Step(
             environment.folder / ".dev-installed",
-            stamps.key_of(_DEV_LOCK),
-            lambda: environment.install("install development tools", _DEV_LOCK),
+            stamps.key_of(DEV_LOCK),
+            lambda: environment.install("install development tools", DEV_LOCK),
         ),
         Step(
             typings / ".installed",
@@ -146,8 +142,10 @@ def _dev_steps(environment: Environment) -> list[Step]:
     ]
 
 
-def _build_model(environment: Environment) -> None:
-    environment.build_model(MODEL, _MODEL_LOCK)
+def model_key() -> str:
+    """Of all that the embedding model is made from."""
+    pieces = sorted((_PIECES / "embedding").glob("*.py"))
+    return stamps.key_of(MODEL_LOCK, _SCRIPTS / "embedding-model", *pieces)
 
 
 def _leave(*_signal: object) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from image.lib import agent_tree, check, layout, ramdisk, recipe
+from image.lib import check, layout, ramdisk, recipe
+from scripts.lib import locks
 
 GOOD = "systemd\nlinux-image-arm64\nraspi-firmware\npython3\ne2fsprogs\n"
 
@@ -99,6 +100,6 @@ def test_the_ram_disks_addition_is_read_by_cpio() -> None:
 
 def test_a_package_without_a_wheel_leaves_the_lock_with_its_hashes() -> None:
     lock = "idna==3 \\\n    --hash=sha256:aa\nlgpio==1 ; x \\\n    --hash=sha256:bb\nmcp==2\n"
-    assert agent_tree.without(lock, frozenset({"lgpio"})) == (
+    assert locks.without(lock, frozenset({"lgpio"})) == (
         "idna==3 \\\n    --hash=sha256:aa\nmcp==2\n"
     )

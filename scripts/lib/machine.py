@@ -1,0 +1,54 @@
+"""Whether the agent can be installed on a machine, and if not, why, in a sentence."""
+
+import os
+import platform
+import shutil
+from pathlib import Path
+
+# Packages, the embedding model and what builds it, beside the version that is there
+NEEDED_MB = 900
+_ARCHITECTURES = frozenset({"x86_64", "aarch64"})
+_MB = 1_000_000
+# The model's name, with a NUL byte at its end
+_DEVICE = Path("sys/firmware/devicetree/base/model")
+
+
+class Refused(Exception):
+    """It cannot be installed here; the text says what to do."""
+
+
+def refuse(root: Path, *, changes: bool, installs: bool) -> None:
+    """Raise Refused where there is no point in beginning."""
+    if not (root / "etc").is_dir():
+        raise Refused(f"{root} holds no system: there is no folder etc in it")
+    if changes and os.geteuid() != 0:
+        raise Refused("it changes the system: start it as root (sudo scripts/install)")
+    if not shutil.which("systemctl") or not _has_systemd(root):
+        raise Refused("systemd does not run this machine; without it, scripts/run is the agent")
+    if installs:
+        _refuse_to_install(root)
+
+
+def is_pi(root: Path) -> bool:
+    try:
+        return (root / _DEVICE).read_text(errors="replace").startswith("Raspberry Pi")
+    except OSError:
+        return False
+
+
+def _has_systemd(root: Path) -> bool:
+    return root != Path("/") or Path("/run/systemd/system").is_dir()
+
+
+def _refuse_to_install(root: Path) -> None:
+    machine = platform.machine()
+    if machine not in _ARCHITECTURES:
+        raise Refused(
+            f"this system is for {machine}, and the packages are there for x86-64 and arm64: "
+            "on a Raspberry Pi install the 64-bit system"
+        )
+    if (root / "usr/lib/systemd/system/barnacle.service").exists():
+        raise Refused("this is Barnacle's own card, which `barnacle update` keeps up to date")
+    folder = next(one for one in (root / "opt", root) if one.exists())
+    if (free_mb := shutil.disk_usage(folder).free // _MB) < NEEDED_MB:
+        raise Refused(f"{folder} has {free_mb} MB of room, {NEEDED_MB} are needed")

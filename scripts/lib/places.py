@@ -1,0 +1,102 @@
+"""What an installed agent consists of and where it belongs: one list, for the card and for others.
+
+Paths are relative to the root of the system that is installed into.
+"""
+
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SYSTEMD = ROOT / "systemd"
+# The units name it
+PREFIX = Path("opt/barnacle")
+# Where there may be several, one beside the other; PREFIX is a link to one of them
+VERSIONS = Path("opt/barnacle-versions")
+COMMAND = Path("usr/local/bin/barnacle")
+STATE = (Path("var/lib/barnacle"), Path("var/lib/barnacle-signal"))
+SETTINGS = Path("etc/barnacle")
+SECRETS = Path("etc/credstore")
+USERS = ("barnacle", "barnacle-signal")
+ENABLED = ("barnacle.service", "barnacle-tool.socket")
+MODEL_FILES = ("model.json", "model.onnx", "tokenizer.json")
+JOURNAL = Path("systemd/journald.conf.d/barnacle.conf")
+# By folder of systemd/; below usr/lib on the card, below etc on a system of somebody else
+_FOLDERS = {
+    "sysusers.d": "sysusers.d",
+    "tmpfiles.d": "tmpfiles.d",
+    "journald.conf.d": "systemd/journald.conf.d",
+    "udev": "udev/rules.d",
+}
+_UNIT_ENDINGS = frozenset({".service", ".socket", ".timer", ".path", ".target", ".slice"})
+# Programs that nobody starts, tests of the packages, and what trains or converts models
+_UNUSED = (
+    "bin",
+    "numpy/**/tests",
+    "numpy/f2py",
+    "onnxruntime/transformers",
+    "onnxruntime/quantization",
+    "onnxruntime/tools",
+    "setuptools*",
+    "_distutils_hack",
+    "distutils-precedence.pth",
+)
+_LAUNCHER = """\
+#!{python} -I
+import os
+import sys
+
+os.environ.setdefault("BARNACLE_MODEL_DIR", "{model}")
+from agent.cli.main import main
+
+sys.exit(main())
+"""
+
+
+def of_units(source: Path = SYSTEMD) -> dict[Path, Path]:
+    """The files of `source`, which is systemd/ or a copy, by their places."""
+    found = {}
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        folder = path.relative_to(source).parts[0]
+        if path.suffix in _UNIT_ENDINGS:
+            found[Path("systemd/system") / path.name] = path
+        elif folder in _FOLDERS:
+            found[Path(_FOLDERS[folder]) / path.name] = path
+    return found
+
+
+def kept(root: Path) -> list[Path]:
+    """What a person made, or the agent for them, as far as it is there."""
+    secrets = sorted((root / SECRETS).glob("barnacle.*"))
+    found = [root / place for place in (*STATE, SETTINGS)] + secrets
+    return [path.relative_to(root) for path in found if path.exists()]
+
+
+def copy(path: Path, place: Path) -> None:
+    """A file of the system: everybody may read it; whole or not at all."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    fresh = place.with_name(f".{place.name}.new")
+    shutil.copyfile(path, fresh)
+    fresh.chmod(0o644)
+    fresh.replace(place)
+
+
+def write_launcher(path: Path, python: Path, model: Path) -> None:
+    """The command `barnacle`, which nothing of a person's environment leads elsewhere."""
+    path.write_text(_LAUNCHER.format(python=python, model=model))
+    path.chmod(0o755)
+
+
+def copy_model(source: Path, target: Path) -> None:
+    target.mkdir(parents=True)
+    for part in MODEL_FILES:
+        shutil.copyfile(source / part, target / part)
+
+
+def trim(packages: Path) -> None:
+    """Take out of a folder of packages what the agent never uses."""
+    for pattern in _UNUSED:
+        for path in sorted(packages.glob(pattern)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()

@@ -1,0 +1,158 @@
+"""`scripts/install` itself: what it says, and what it refuses."""
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts.lib import install, locks, machine, places, version
+from tests.structure.sources import ROOT
+
+LOCK = "idna==3 \\\n    --hash=sha256:aa\nlgpio==1 ; x \\\n    --hash=sha256:bb\nmcp==2\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    (tmp_path / "etc").mkdir()
+    return tmp_path
+
+
+def refusal(root: Path, *, changes: bool = False) -> str:
+    with pytest.raises(machine.Refused) as failure:
+        machine.refuse(root, changes=changes, installs=True)
+    return str(failure.value)
+
+
+def test_a_folder_without_a_system_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == f"{tmp_path} holds no system: there is no folder etc in it"
+
+
+def test_an_architecture_without_packages_is_refused(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "armv7l")
+    assert "install the 64-bit system" in refusal(root)
+
+
+def test_a_full_disk_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "NEEDED_MB", 10**9)
+    assert " MB of room, 1000000000 are needed" in refusal(root)
+
+
+def test_the_card_has_another_way(root: Path) -> None:
+    unit = root / "usr/lib/systemd/system/barnacle.service"
+    unit.parent.mkdir(parents=True)
+    unit.touch()
+    assert "`barnacle update`" in refusal(root)
+
+
+@pytest.mark.skipif(Path("/run/systemd/system").exists(), reason="systemd runs this machine")
+def test_a_machine_without_systemd_is_refused() -> None:
+    assert refusal(Path("/")).startswith("systemd does not run this machine")
+
+
+def test_nobody_but_root_changes_a_system(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "as root" in refusal(root, changes=True)
+
+
+def test_a_refusal_is_one_sentence_and_no_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert install.main(["--dry-run", "--root", str(tmp_path)]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"barnacle: {tmp_path} holds no system: there is no folder etc in it"
+    ]
+
+
+def test_a_dry_run_says_what_would_be_done_and_does_nothing(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert install.main(["--dry-run", "--root", str(root)]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith(f"barnacle: would make version {version.number()}-")
+    assert "barnacle: would put units, users and rules into etc" in told
+    assert [path.name for path in root.rglob("*")] == ["etc"]
+
+
+def test_a_dry_removal_of_nothing_is_nothing(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert install.main(["--dry-run", "--uninstall", "--root", str(root)]) == 0
+    assert capsys.readouterr().err == "barnacle: would change nothing\n"
+
+
+@pytest.mark.parametrize("options", [["--purge"], ["--extra", "everything"], ["now"]])
+def test_a_wrong_option_is_named(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        install.main(options)
+    assert end.value.code == 2
+    assert options[-1] in capsys.readouterr().err
+
+
+def test_a_pi_is_known_by_its_device_tree(root: Path) -> None:
+    assert not machine.is_pi(root)
+    tree = root / "sys/firmware/devicetree/base/model"
+    tree.parent.mkdir(parents=True)
+    tree.write_bytes(b"Raspberry Pi Zero 2 W Rev 1.0\0")
+    assert machine.is_pi(root)
+
+
+@pytest.mark.parametrize(
+    ("python", "sentence"),
+    [
+        ("/no/such/python", "barnacle: no python3 found."),
+        ("#!/bin/sh\ncase $3 in *sys.exit*) exit 1;; esac\necho 3.9.2", "Python 3.9.2 is too old"),
+        ("#!/bin/sh\ncase $3 in *ensurepip*) exit 1;; esac\necho 3.11.2", "package python3-venv"),
+    ],
+)
+def test_an_interpreter_that_will_not_do_is_explained(
+    tmp_path: Path, python: str, sentence: str
+) -> None:
+    program = tmp_path / "python3"
+    if python.startswith("#!"):
+        program.write_text(python)
+        program.chmod(0o755)
+    else:
+        program = Path(python)
+    done = subprocess.run(
+        [ROOT / "scripts/install", "--dry-run"],
+        env={"BARNACLE_PYTHON": str(program), "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert sentence in done.stderr
+
+
+def test_parts_of_a_lock_keep_their_hashes() -> None:
+    assert locks.only(LOCK, {"lgpio"}) == "lgpio==1 ; x \\\n    --hash=sha256:bb\n"
+    assert locks.only(LOCK, {"lgpio"}) not in locks.without(LOCK, {"lgpio"})
+    assert locks.pins(LOCK) == "idna==3\nlgpio==1 ; x\nmcp==2\n"
+
+
+def test_another_choice_is_another_version() -> None:
+    assert version.key(frozenset()) == version.key(frozenset())
+    assert version.key(frozenset()) != version.key(frozenset({"mcp"}))
+    assert set(version.choices()) == {"documents", "gateway", "mcp", "pi", "postgres"}
+
+
+def test_the_command_leads_to_its_own_version_whatever_the_environment_says(
+    tmp_path: Path,
+) -> None:
+    package = tmp_path / "agent/cli"
+    package.mkdir(parents=True)
+    (package / "main.py").write_text("def main():\n    print('led astray')\n")
+    places.write_launcher(tmp_path / "barnacle", Path(sys.executable), tmp_path / "model")
+    done = subprocess.run(
+        [tmp_path / "barnacle", "--version"],
+        env={"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("barnacle ")
