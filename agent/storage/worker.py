@@ -31,7 +31,7 @@ _NO_ROOM = frozenset(
 )
 _CHANGE, _LOOK = "BEGIN IMMEDIATE", "BEGIN"
 # What can wait is written by itself when nothing else is: a cut costs no more than this
-LATEST_S = 0.1
+LATEST_S = 0.02
 # Tried again this much later where there was no room
 NO_ROOM_WAIT_S = 30.0
 

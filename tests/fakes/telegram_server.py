@@ -81,14 +81,31 @@ class TelegramServer:
     confirmed: int = 0
     # A download waits for it
     may_download: asyncio.Event = field(default_factory=_set)
+    connections: int = 0
     _polling: asyncio.Task[Any] | None = None
 
     def called(self, method: str) -> list[Json]:
         return [one.parameters for one in self.calls if one.method == method]
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while await self._exchange(reader, writer):
-            pass
+        self.connections += 1
+        try:
+            while await self._exchange(reader, writer):
+                pass
+        finally:
+            self.connections -= 1
+
+    async def drained(self) -> None:
+        """When whatever a client sent before its death has been dealt with."""
+        host, _, port = self.base_url.removeprefix("http://").partition(":")
+        # Its connections wait in front of this one
+        reader, writer = await asyncio.open_connection(host, int(port))
+        writer.write(b"GET /last HTTP/1.1\r\n\r\n")
+        await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+        while self.connections:  # noqa: ASYNC110 - sockets close by themselves
+            await asyncio.sleep(0.005)
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")

@@ -3,138 +3,165 @@
 import asyncio
 import contextlib
 import random
-import sys
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import telegram_server
 from tests.fakes.clock import SteppedClock
+from tests.fakes.left_behind import all_confirmed, confirmed
+from tests.fakes.lives import Life, Lives, lives_of
 from tests.fakes.telegram_agent import STEPS
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_world import ANNA, BEN
 
-# Each is a process of its own
-KILLS = 12
-# From a start to the last thing that a message passes, on this machine
-LIFE_S = 1.2
+KILLS = 50
+# A life is over by the time it has called this often: start, poll, a message and a poll again
+MOST_CALLS = 12
+# Within what a call and its answer take
+LITTLE_S = 0.02
 PATIENCE_S = 25.0
+# Nothing is with the platform before the first message has come here
+UNSENT = ("polled", "committed", "thinking", "sending")
 pytestmark = pytest.mark.timeout(90)
 
 
-@contextlib.asynccontextmanager
-async def agent(server: TelegramServer, folder: Path, step: str = "") -> AsyncIterator["Process"]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.fakes.telegram_agent"),
-        *(server.base_url, server.token, str(folder), step),
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.communicate()
+class Restarts:
+    """An agent that is killed and begins again, held to what its journal said at each kill.
+
+    An answer may come once more after a kill only where the platform had it and the journal did
+    not say so yet.
+    """
+
+    def __init__(self, server: TelegramServer, lives: Lives, folder: Path) -> None:
+        self.server = server
+        self._lives = lives
+        self._folder = folder
+
+    @contextlib.asynccontextmanager
+    async def life(self, step: str = "") -> AsyncIterator[Life]:
+        before, known = self.shown(), confirmed(self._folder)
+        assert known <= set(before)
+        where = (self.server.base_url, self.server.token, str(self._folder), step)
+        async with self._lives.begin(*where) as life:
+            yield life
+        await self.server.drained()
+        came = self.shown() - before
+        assert not known & set(came)
+        assert set(came.values()) <= {1}
+
+    def shown(self) -> Counter[str]:
+        return Counter(self.server.world.shown(ANNA) + self.server.world.shown(BEN))
+
+    async def answered(self, chat: int, *texts: str) -> None:
+        """Until all of them are with the platform, and known to be."""
+        wanted = {f"echo: {text}" for text in texts}
+        await until(lambda: wanted <= set(self.server.world.shown(chat)))
+        await until(lambda: all_confirmed(self._folder, wanted))
 
 
-Process = asyncio.subprocess.Process
-
-
-@contextlib.asynccontextmanager
-async def platform() -> AsyncIterator[TelegramServer]:
-    """In the time that the agent's clock begins with: nothing is a day late."""
-    async with telegram_server.running() as server:
+@pytest.fixture
+async def restarts(tmp_path: Path) -> AsyncIterator[Restarts]:
+    async with telegram_server.running() as server, lives_of("tests.fakes.telegram_agent") as lives:
+        # In the time that the agent's clock begins with: nothing is a day late
         server.world.now_s = SteppedClock().wall_s()
-        yield server
+        yield Restarts(server, lives, tmp_path)
 
 
-async def answered(server: TelegramServer, chat: int, *texts: str) -> None:
+async def until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not {f"echo: {text}" for text in texts} <= set(server.world.shown(chat)):  # noqa: ASYNC110 - another process answers
+        while not is_so():  # noqa: ASYNC110 - another process answers
             await asyncio.sleep(0.01)
+
+
+def _has_called(server: TelegramServer, calls: int) -> bool:
+    return len(server.calls) >= calls
 
 
 @pytest.mark.parametrize("step", STEPS)
 async def test_a_kill_at_any_step_loses_nothing_and_repeats_only_what_nobody_confirmed(
-    step: str, tmp_path: Path
+    step: str, restarts: Restarts
 ) -> None:
-    async with platform() as server:
-        server.longest_poll_s = 1.0
-        await server.world.write("one")
-        await server.world.write("two")
-        await server.world.write("from somebody else", BEN)
-        async with agent(server, tmp_path, step) as first:
-            async with asyncio.timeout(PATIENCE_S):
-                assert await first.wait() == 9
-        async with agent(server, tmp_path):
-            await answered(server, ANNA, "one", "two")
-            await answered(server, BEN, "from somebody else")
-            await server.world.write("after it")
-            await answered(server, ANNA, "after it")
-        shown = Counter(server.world.shown(ANNA) + server.world.shown(BEN))
-        # Only what was sent and not yet written down can be sent once more
-        assert sum(shown.values()) - len(shown) <= (1 if step == "sent" else 0)
-        in_order = list(dict.fromkeys(server.world.shown(ANNA)))
-        assert in_order == ["echo: one", "echo: two", "echo: after it"]
+    world = restarts.server.world
+    await world.write("one")
+    await world.write("two")
+    await world.write("from somebody else", BEN)
+    async with restarts.life(step) as first:
+        assert await first.ended() == 9
+    if step in UNSENT:
+        assert not restarts.shown()
+    async with restarts.life():
+        await restarts.answered(ANNA, "one", "two")
+        await restarts.answered(BEN, "from somebody else")
+    async with restarts.life():
+        await world.write("after it")
+        await restarts.answered(ANNA, "after it")
+    in_order = list(dict.fromkeys(world.shown(ANNA)))
+    assert in_order == ["echo: one", "echo: two", "echo: after it"]
 
 
-async def test_kills_at_any_time_leave_every_message_answered(tmp_path: Path) -> None:
+@pytest.mark.timeout(240)
+async def test_kills_at_any_time_leave_every_message_answered(restarts: Restarts) -> None:
     chance = random.Random(22)
-    texts = [f"message {number}" for number in range(KILLS)]
-    async with platform() as server:
-        for text in texts:
-            await server.world.write(text)
-            async with agent(server, tmp_path):
-                await asyncio.sleep(chance.uniform(0.3, LIFE_S))
+    server = restarts.server
+    texts: dict[int, list[str]] = {ANNA: [], BEN: []}
+    for number in range(KILLS):
+        chat = chance.choice([ANNA, BEN])
+        texts[chat].append(f"message {number}")
+        await server.world.write(texts[chat][-1], chat)
+        async with restarts.life():
+            last = len(server.calls) + chance.randint(1, MOST_CALLS)
+            await until(partial(_has_called, server, last))
+            await asyncio.sleep(chance.uniform(0, LITTLE_S))
+    async with restarts.life():
+        for chat, written in texts.items():
+            await restarts.answered(chat, *written)
+    async with restarts.life():
         await server.world.write("the last")
-        async with agent(server, tmp_path):
-            await answered(server, ANNA, "the last")
-            await answered(server, ANNA, *texts)
-        shown = Counter(server.world.shown(ANNA))
-        assert set(shown) == {f"echo: {text}" for text in (*texts, "the last")}
-        # A kill between the platform's having it and our writing that down
-        assert sum(shown.values()) - len(shown) <= 2
+        await restarts.answered(ANNA, "the last")
+    for chat, written in texts.items():
+        in_order = [text for text in dict.fromkeys(server.world.shown(chat)) if "last" not in text]
+        assert in_order == [f"echo: {text}" for text in written]
 
 
-async def test_an_update_that_comes_again_is_answered_once(tmp_path: Path) -> None:
-    async with platform() as server:
-        await server.world.write("once")
-        again = list(server.world.updates)
-        async with agent(server, tmp_path):
-            await answered(server, ANNA, "once")
-            async with server.world.changed:
-                server.world.updates.extend(again)
-                server.world.changed.notify_all()
-            await server.world.write("next")
-            await answered(server, ANNA, "next")
-        assert server.world.shown(ANNA) == ["echo: once", "echo: next"]
+async def test_an_update_that_comes_again_is_answered_once(restarts: Restarts) -> None:
+    world = restarts.server.world
+    await world.write("once")
+    again = list(world.updates)
+    async with restarts.life():
+        await restarts.answered(ANNA, "once")
+        async with world.changed:
+            world.updates.extend(again)
+            world.changed.notify_all()
+        await world.write("next")
+        await restarts.answered(ANNA, "next")
+    assert world.shown(ANNA) == ["echo: once", "echo: next"]
 
 
-async def test_an_edited_message_is_no_new_command(tmp_path: Path) -> None:
-    async with platform() as server:
-        message = await server.world.write("lamp off")
-        async with agent(server, tmp_path):
-            await answered(server, ANNA, "lamp off")
-            await server.world.push("edited_message", message | {"text": "lamp on"})
-            await server.world.write("next")
-            await answered(server, ANNA, "next")
-        assert server.world.shown(ANNA) == ["echo: lamp off", "echo: next"]
+async def test_an_edited_message_is_no_new_command(restarts: Restarts) -> None:
+    world = restarts.server.world
+    message = await world.write("lamp off")
+    async with restarts.life():
+        await restarts.answered(ANNA, "lamp off")
+        await world.push("edited_message", message | {"text": "lamp on"})
+        await world.write("next")
+        await restarts.answered(ANNA, "next")
+    assert world.shown(ANNA) == ["echo: lamp off", "echo: next"]
 
 
-async def test_what_was_written_long_ago_is_told_and_not_done(tmp_path: Path) -> None:
-    async with platform() as server:
-        server.world.now_s -= 3600
-        await server.world.write("lamp on")
-        server.world.now_s += 3600
-        async with agent(server, tmp_path):
-            async with asyncio.timeout(PATIENCE_S):
-                while not server.world.shown(ANNA):  # noqa: ASYNC110 - another process answers
-                    await asyncio.sleep(0.01)
-            await server.world.write("next")
-            await answered(server, ANNA, "next")
-        told, following = server.world.shown(ANNA)
-        assert "lamp on" in told
-        assert not told.startswith("echo: ")
-        assert following == "echo: next"
+async def test_what_was_written_long_ago_is_told_and_not_done(restarts: Restarts) -> None:
+    world = restarts.server.world
+    world.now_s -= 3600
+    await world.write("lamp on")
+    world.now_s += 3600
+    async with restarts.life():
+        await until(lambda: bool(world.shown(ANNA)))
+        await world.write("next")
+        await restarts.answered(ANNA, "next")
+    told, following = world.shown(ANNA)
+    assert "lamp on" in told
+    assert not told.startswith("echo: ")
+    assert following == "echo: next"

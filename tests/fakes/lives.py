@@ -1,0 +1,97 @@
+"""Processes that begin at once, for kills by the dozen: everything is imported before they fork.
+
+`python -m tests.fakes.lives MODULE`: each line of its input holds, as JSON, the arguments of the
+module's `main` in a process of its own; its id and then its exit status are a line each.
+"""
+
+import asyncio
+import contextlib
+import importlib
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import AsyncIterator
+
+# What an agent imports when it first needs it, and takes longest
+EARLY = ("httpx",)
+# A start of the interpreter on a busy machine
+LIMIT_S = 20.0
+
+
+class Lives:
+    """One after the other, each with its arguments."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @contextlib.asynccontextmanager
+    async def begin(self, *arguments: str) -> AsyncIterator["Life"]:
+        """Until it ends, or until the block does."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(arguments).encode() + b"\n")
+        life = Life(await self._told(), asyncio.ensure_future(self._told()))
+        try:
+            yield life
+        finally:
+            if not life.ending.done():
+                # It has not been waited for: the id is still its own
+                os.kill(life.pid, signal.SIGKILL)
+            await life.ended()
+
+    async def _told(self) -> int:
+        assert self._process.stdout is not None
+        return int(await self._process.stdout.readline())
+
+
+class Life:
+    def __init__(self, pid: int, ending: asyncio.Future[int]) -> None:
+        self.pid = pid
+        self.ending = ending
+
+    async def ended(self) -> int:
+        """Its exit status, once it has one."""
+        async with asyncio.timeout(LIMIT_S):
+            return await asyncio.shield(self.ending)
+
+
+@contextlib.asynccontextmanager
+async def lives_of(module: str) -> AsyncIterator[Lives]:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "tests.fakes.lives", module),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        yield Lives(process)
+    finally:
+        process.kill()
+        await process.communicate()
+
+
+def serve(module: str) -> None:
+    for early in EARLY:
+        importlib.import_module(early)
+    main = importlib.import_module(module).main
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                asyncio.run(main(*json.loads(line)))
+                os._exit(0)
+            except BaseException:  # noqa: BLE001 - a child must not go on as its parent
+                traceback.print_exc()
+                os._exit(1)
+        _tell(pid)
+        _, status = os.waitpid(pid, 0)
+        _tell(os.waitstatus_to_exitcode(status))
+
+
+def _tell(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
