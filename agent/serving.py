@@ -88,7 +88,7 @@ async def run(settings: Settings, paths: Paths) -> int:
         gateway = _gateway(agent, channels, supervisors)
         async with at_work(agent, channels) as (dispatcher, reporter, tasks):
             _log.info("started: %s", " ".join(reporter.sentences().split("\n")))
-            _let_in(terminals, agent, dispatcher, reporter, tasks)
+            _let_in(terminals, channels, agent, dispatcher, reporter, tasks)
             told = (agent.clock, agent.activity, partial(_tell_owner, agent))
             supervisors.extend(Supervisor(channel, *told) for channel in channels)
             stopping = _notify(agent, reporter, supervisors, tasks)
@@ -147,6 +147,7 @@ def _terminals(agent: Agent) -> "AttachedTerminals":
 
 def _let_in(
     terminals: "AttachedTerminals",
+    channels: Sequence[Channel],
     agent: Agent,
     dispatcher: Dispatcher,
     reporter: Reporter,
@@ -161,6 +162,7 @@ def _let_in(
             dispatcher.stop,
             partial(dispatcher.catch_up, terminals.name, tasks=tasks),
             partial(is_settled, agent.journal, terminals.name),
+            lambda: {one.name: one.pulse.age_s for one in channels if one.pulse is not None},
         )
     )
 

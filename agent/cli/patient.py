@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from agent.channels.attached.place import NAME, connected
 from agent.channels.settings import ChannelsSettings
 from agent.cli import surroundings
@@ -18,6 +20,7 @@ from agent.errors import ChannelUnavailable, ConfigRefused
 from agent.gateway.settings import GatewaySettings
 from agent.health.base import Patient, Probe, Service, Store
 from agent.link.board import SerialBoard
+from agent.machine.readings import Readings
 from agent.memory.backends import Place, may_hold_memories, open_backend, where
 from agent.memory.switching import left_behind
 from agent.providers.budget import reached_today
@@ -69,11 +72,36 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         find_store=lambda: _store(settings, paths),
         find_spending=lambda: _spending(settings, paths),
         takes_terminals=lambda: _takes_terminals(paths),
+        readings=Readings(paths.state_dir),
+        try_key=partial(_try_key, settings.provider),
+        hear=partial(_hear, paths) if settings.channels != ChannelsSettings() else None,
         probe_gateway=partial(_probe_gateway, gateway, paths)
         if (gateway := settings.gateway)
         else None,
         platforms=_platforms(settings, paths),
     )
+
+
+async def _try_key(settings: ProviderSettings) -> str:
+    from agent.http import HttpClient  # noqa: PLC0415 - where a service is configured
+    from agent.providers.create import service_provider  # noqa: PLC0415 - as above
+
+    http = HttpClient()
+    try:
+        # A list of models is asked for without one
+        asked = msgspec.structs.replace(settings, model=settings.model or "none")
+        names = await service_provider(asked, os.environ, http).list_models()
+    finally:
+        await http.aclose()
+    if names and settings.model and settings.model not in names:
+        return f", and does not name the model {settings.model} (`barnacle models` lists those)"
+    return ""
+
+
+async def _hear(paths: Paths) -> Mapping[str, float]:
+    from agent.channels.attached.looking import look  # noqa: PLC0415 - where one is configured
+
+    return (await look(paths.state_dir / NAME)).heard_s
 
 
 def _takes_terminals(paths: Paths) -> bool:

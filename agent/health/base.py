@@ -1,12 +1,14 @@
 """What every check has in common: it looks at one thing and says one sentence to act on."""
 
 import enum
+import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.embeddings.base import Embedder
 from agent.link.board import SerialBoard
+from agent.machine.readings import Readings
 from agent.memory.base import Memory
 from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.tools.mcp.settings import McpSettings
@@ -71,6 +73,10 @@ class Store:
 Probe = Callable[[], Awaitable[str]]
 
 
+def _look_up(host: str) -> object:
+    return socket.getaddrinfo(host, None)
+
+
 @dataclass(frozen=True, slots=True)
 class Patient:
     """What is looked at.
@@ -92,6 +98,13 @@ class Patient:
         mcp: configured MCP servers, by their names.
         platforms: how each that is configured knows the agent, by its name.
         takes_terminals: whether an agent runs here; raises ChannelRefused where it is not for us.
+        readings: what the machine says of itself.
+        try_key: what the service says of the key, by a call that costs nothing; None where none
+            is asked; raises ProviderError.
+        hear: how long ago the running agent has heard each platform; None where none is
+            configured; raises ChannelUnavailable.
+        look_up: finds a name, or raises OSError.
+        analyzer: systemd's program for looking at units; the usual one where it is None.
         probe_gateway: where it listens, in a sentence; None where it is not configured; raises
             ConfigRefused.
         find_service: the service that answers, None for none; raises ConfigRefused.
@@ -119,6 +132,11 @@ class Patient:
     environ: Mapping[str, str] = field(default_factory=dict)
     find_store: Callable[[], Store] | None = None
     find_spending: Callable[[], tuple[str, str]] = lambda: ("nothing", "")
+    readings: Readings = field(default_factory=lambda: Readings(Path.cwd()))
+    try_key: Probe | None = None
+    hear: Callable[[], Awaitable[Mapping[str, float]]] | None = None
+    look_up: Callable[[str], object] = _look_up
+    analyzer: Path | None = None
     probe_gateway: Callable[[], str] | None = None
     platforms: Mapping[str, Probe] = field(default_factory=dict)
     takes_terminals: Callable[[], bool] = lambda: False

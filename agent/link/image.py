@@ -89,13 +89,13 @@ def offer(identity: BoardIdentity, folder: Path = CARRIED) -> str:
     image = carried_for(identity, folder)
     if image is None or image.about.build == identity.build:
         return ""
-    if image.about.version < _version(identity.firmware):
+    if image.about.version < version_of(identity.firmware):
         return ""
     name = printable_line(identity.board, _MAX_NAME_CHARS)
     return f"firmware {image.shown} is here for {name}: `barnacle board update` puts it there"
 
 
-def _version(text: str) -> tuple[int, ...]:
+def version_of(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
 

@@ -3,6 +3,8 @@
 from agent.machine.kernel import Kernel, first_number
 
 _KB_PER_MB = 1024
+# A Pi becomes slower from here on, so that it does not get hotter
+HOT_C = 80.0
 _MAX_SANE_C = 200.0
 
 

@@ -8,6 +8,8 @@ from agent.machine.kernel import Kernel
 _HEADINGS = 2
 # Name, status, link quality, level, ...
 _FIELDS = 4
+# Below this packets get lost: seen from -80 dBm on by most radios of a Pi
+FAINT_DBM = -80
 # What the kernel's own drivers count the quality up to
 _BEST_QUALITY = 70
 # A level outside is not one in dBm: old drivers count in units of their own

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.signal.linking import link_by_program
+from agent.health.checks import service
 from agent.machine.readings import Readings
 from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
@@ -96,6 +97,12 @@ async def told_to_vcgencmd(folder: Path) -> str:
     return told(program)
 
 
+async def told_to_systemd_analyze(folder: Path) -> str:
+    program = script(folder, "systemd-analyze")
+    await service.asked(program)
+    return told(program)
+
+
 async def told_to_a_camera(folder: Path) -> str:
     program = script(folder, "snap")
     await taken(Album(folder, SteppedClock()), "camera", [str(program)])
@@ -167,6 +174,7 @@ def run_by_the_runner(program: Path) -> None:
 
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/channels/signal/linking.py: link_by_program": told_to_signal_cli,
+    "agent/health/checks/service.py: asked": told_to_systemd_analyze,
     "agent/memory/lucid_tool.py: _answer": told_to_lucid,
     "agent/security/sandbox_bubblewrap.py: trouble": told_to_a_trial_of_bubblewrap,
     "agent/security/sandbox_process.py: run_here": told_to_a_process_with_limits,

@@ -6,6 +6,7 @@ from agent.clock import SystemClock
 from agent.health.base import Patient
 from agent.link.board import SerialBoard
 from agent.link.settings import BoardSettings
+from agent.machine.readings import Readings
 from tests.fakes.embedders import AbsentEmbedder
 from tests.fakes.ports import FakePort, FakePorts, TalkingPeer
 
@@ -19,7 +20,13 @@ def ports() -> FakePorts:
 
 
 @pytest.fixture
-def patient(tmp_path: Path, ports: FakePorts) -> Patient:
+def root(tmp_path: Path) -> Path:
+    """Where this machine's kernel has its files; there are none yet."""
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def patient(tmp_path: Path, root: Path, ports: FakePorts) -> Patient:
     state = tmp_path / "state"
     return Patient(
         state_dir=state,
@@ -31,4 +38,6 @@ def patient(tmp_path: Path, ports: FakePorts) -> Patient:
         make_boards=lambda: [
             SerialBoard(BoardSettings(), state / "manifests", SystemClock(), ports)
         ],
+        readings=Readings(state, root),
+        devices=tmp_path / "dev",
     )

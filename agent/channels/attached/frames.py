@@ -30,6 +30,8 @@ class Hello(msgspec.Struct, frozen=True, tag="hello"):
     version: int
     # A pipe: no drafts, and nobody who could be asked
     plain: bool = False
+    # Only asks how the agent is: welcomed, and then gone
+    looks: bool = False
 
 
 class Say(msgspec.Struct, frozen=True, tag="say"):
@@ -61,10 +63,15 @@ class Leave(msgspec.Struct, frozen=True, tag="leave"):
 
 
 class Welcome(msgspec.Struct, frozen=True, tag="welcome"):
-    """The terminal is attached; `text` says how the agent is."""
+    """The terminal is attached; `text` says how the agent is.
+
+    Args:
+        heard_s: how long ago each channel has heard its platform, by its name.
+    """
 
     version: int
     text: str = ""
+    heard_s: dict[str, float] = {}
 
 
 class Taken(msgspec.Struct, frozen=True, tag="taken"):

@@ -42,11 +42,13 @@ class Guest:
 
     Args:
         plain: a pipe, at which nobody can be asked.
+        looks: only asks how the agent is.
     """
 
     wire: Wire
     who: Visitor
     plain: bool
+    looks: bool = False
 
 
 Serve = Callable[[Guest], Awaitable[None]]
@@ -106,7 +108,7 @@ class Reception:
         self._inside[who.uid] += 1
         try:
             if (hello := await _hello(wire)) is not None:
-                await self._serve(Guest(wire, who, hello.plain))
+                await self._serve(Guest(wire, who, hello.plain, hello.looks))
         finally:
             self._inside[who.uid] -= 1
 

@@ -41,12 +41,14 @@ class Behind:
         stop: breaks off the turn of a conversation.
         catch_up: sends what has waited for a target.
         is_settled: whether a message was accepted and nothing of it is still to come.
+        heard_s: how long ago each channel has heard its platform.
     """
 
     greeting: Callable[[], str]
     stop: Callable[[str], object]
     catch_up: Callable[[str], Coroutine[object, object, None]]
     is_settled: Callable[[str], Awaitable[bool]]
+    heard_s: Callable[[], dict[str, float]] = dict
 
 
 class AttachedTerminals(Channel):
@@ -144,8 +146,13 @@ class AttachedTerminals(Channel):
 
     async def _serve(self, deliver: Deliver, tasks: asyncio.TaskGroup, guest: Guest) -> None:
         assert self._behind is not None, "nobody is let in before"
+        behind = self._behind
+        welcome = frames.Welcome(frames.VERSION, behind.greeting(), behind.heard_s())
+        if guest.looks:
+            await guest.wire.send(frames.encoded(welcome))
+            return
         session = Session(guest.wire, guest.who, self._clock, plain=guest.plain)
-        session.post(frames.Welcome(frames.VERSION, self._behind.greeting()))
+        session.post(welcome)
         self._sessions[session] = None
         target = session.visitor.target
         try:

@@ -5,12 +5,15 @@ from pathlib import Path
 
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
+from agent.machine.kernel import Kernel
 from agent.schedule.trust import RELEASED_S
 
 _EARLIEST_S = RELEASED_S
 # Memories are newer than the clock by more than this: it went back
 _TOLERANCE_S = 3600
-_TIMESYNC = Path("/run/systemd/timesync")
+# Nobody keeps one program for as long: a clock that is further ahead was set wrong
+_LATEST_S = RELEASED_S + 30 * 365 * 86_400
+_TIMESYNC = "run/systemd/timesync"
 
 
 async def check(patient: Patient) -> Finding:
@@ -21,16 +24,21 @@ async def check(patient: Patient) -> Finding:
         return Finding.failed(
             f"the clock says {shown} UTC, which is long past, and no job of a time runs: {remedy}"
         )
+    if now_s > _LATEST_S:
+        return Finding.failed(f"the clock says {shown} UTC, which is far ahead: {remedy}")
     newest_s = await in_daemon_thread(lambda: _newest_change_s(patient.databases))
     if newest_s > now_s + _TOLERANCE_S:
         return Finding.failed(f"the clock says {shown} UTC, older than what is stored: {remedy}")
-    if await in_daemon_thread(_waits_for_the_network):
-        return Finding.warning(f"the clock says {shown} UTC and was not set by the network yet")
+    if _waits_for_the_network(patient.readings.kernel):
+        return Finding.warning(
+            f"the clock says {shown} UTC and was not set by the network yet: connect it; "
+            "`timedatectl` shows whom it asks"
+        )
     return Finding.ok(f"the clock says {shown} UTC")
 
 
-def _waits_for_the_network() -> bool:
-    return _TIMESYNC.is_dir() and not (_TIMESYNC / "synchronized").exists()
+def _waits_for_the_network(kernel: Kernel) -> bool:
+    return kernel.exists(_TIMESYNC) and not kernel.exists(f"{_TIMESYNC}/synchronized")
 
 
 def _newest_change_s(files: tuple[Path, ...]) -> float:

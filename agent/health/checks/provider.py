@@ -1,14 +1,18 @@
 """Is there a key, and does the model's service accept? It is asked nothing that costs money."""
 
+import asyncio
 import socket
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from agent.health.base import Finding, Patient
+from agent.errors import KeyRefused, ProviderError, QuotaExhausted
+from agent.health.base import Finding, Patient, Probe
 from agent.health.daemon_thread import in_daemon_thread
 
 # A service that is reachable accepts within a fraction of it
 _CONNECT_TIMEOUT_S = 3.0
+# A list of models comes within a second; less than what a check is given
+_TRY_TIMEOUT_S = 8.0
 _PORTS = {"http": 80, "https": 443}
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -25,6 +29,8 @@ async def check(patient: Patient) -> Finding:
     address = urlsplit(service.url)
     host = address.hostname or ""
     port = address.port or _PORTS[address.scheme]
+    if patient.try_key is not None and service.key_source:
+        return await _tried(patient.try_key, host, key)
     if _goes_through_proxy(host, patient.environ):
         return Finding.ok(f"{host} with {key}, through a proxy; not tried")
     trouble = await in_daemon_thread(lambda: _trouble(host, port))
@@ -34,6 +40,24 @@ async def check(patient: Patient) -> Finding:
             "it can; is there a network, and is provider.base_url right?"
         )
     return Finding.ok(f"{host}:{port} can be reached, {key}")
+
+
+async def _tried(try_key: Probe, host: str, key: str) -> Finding:
+    """By a list of models, which costs nothing."""
+    try:
+        async with asyncio.timeout(_TRY_TIMEOUT_S):
+            return Finding.ok(f"{host} takes the {key}{await try_key()}")
+    except TimeoutError:
+        return Finding.warning(f"{host} was asked with the {key} and says nothing: try it later")
+    except KeyRefused as err:
+        return Finding.failed(f"{host} refuses the {key} ({err}): make a new one there")
+    except QuotaExhausted as err:
+        return Finding.failed(f"the account of the {key} at {host} is empty ({err}): fill it")
+    except ProviderError as err:
+        return Finding.warning(
+            f"{host} was asked with the {key}, and: {err}; answers come without a model until it "
+            "answers; is there a network, and is provider.base_url right?"
+        )
 
 
 def _trouble(host: str, port: int) -> str:

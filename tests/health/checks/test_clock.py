@@ -9,10 +9,8 @@ from agent.health.checks import clock
 
 
 @pytest.fixture
-def timesync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "timesync"
-    monkeypatch.setattr(clock, "_TIMESYNC", folder)
-    return folder
+def timesync(root: Path) -> Path:
+    return root / "run/systemd/timesync"
 
 
 @pytest.mark.usefixtures("timesync")
@@ -29,6 +27,15 @@ async def test_a_clock_before_this_program_is_failed(
     assert "long past" in found.sentence
 
 
+async def test_a_clock_far_ahead_is_failed(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "_LATEST_S", time.time() - 60)
+    found = await clock.check(patient)
+    assert found.level is Level.FAILED
+    assert "far ahead" in found.sentence
+
+
 async def test_a_clock_older_than_what_is_stored_is_failed(patient: Patient) -> None:
     patient.state_dir.mkdir()
     patient.databases[0].write_text("")
@@ -39,7 +46,7 @@ async def test_a_clock_older_than_what_is_stored_is_failed(patient: Patient) -> 
 
 @pytest.fixture
 def timesync_runs(timesync: Path) -> Path:
-    timesync.mkdir()
+    timesync.mkdir(parents=True)
     return timesync
 
 

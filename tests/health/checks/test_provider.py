@@ -1,10 +1,13 @@
+import asyncio
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from agent.errors import KeyRefused, ProviderError, QuotaExhausted, TransientProviderError
 from agent.health.base import Level, Patient, Service
+from agent.health.checks import provider
 from agent.health.checks.provider import check
 
 
@@ -55,3 +58,47 @@ async def test_through_a_proxy_nothing_is_tried(patient: Patient) -> None:
     found = await check(asking(behind, "https://llm.invalid/v1"))
     assert found.level is Level.OK
     assert "proxy" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("failure", "level", "said"),
+    [
+        (KeyRefused("invalid x-api-key"), Level.FAILED, "make a new one"),
+        (QuotaExhausted("no credit"), Level.FAILED, "fill it"),
+        (TransientProviderError("503"), Level.WARNING, "503"),
+    ],
+)
+async def test_a_key_is_tried(
+    patient: Patient, failure: ProviderError, level: Level, said: str
+) -> None:
+    async def refuse() -> str:
+        raise failure
+
+    asked = asking(replace(patient, try_key=refuse), "https://llm.invalid/v1", "OPENAI_API_KEY")
+    found = await check(asked)
+    assert found.level is level
+    assert said in found.sentence
+    assert "OPENAI_API_KEY" in found.sentence
+
+
+async def test_a_key_that_is_taken_is_fine(patient: Patient) -> None:
+    async def accept() -> str:
+        return ", and more"
+
+    asked = asking(replace(patient, try_key=accept), "https://llm.invalid/v1", "OPENAI_API_KEY")
+    found = await check(asked)
+    assert found.level is Level.OK
+    assert found.sentence == "llm.invalid takes the key from OPENAI_API_KEY, and more"
+
+
+async def test_a_service_that_says_nothing_is_a_warning(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(provider, "_TRY_TIMEOUT_S", 0.01)
+
+    async def hang() -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    asked = asking(replace(patient, try_key=hang), "https://llm.invalid/v1", "OPENAI_API_KEY")
+    assert (await check(asked)).level is Level.WARNING

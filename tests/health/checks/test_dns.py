@@ -1,0 +1,49 @@
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ConfigRefused
+from agent.health.base import Level, Patient, Service
+from agent.health.checks.dns import check
+from tests.fakes.kernel import a_pi
+
+
+def nothing_found(host: str) -> object:
+    raise socket.gaierror(-2, f"no {host}")
+
+
+def asking(patient: Patient, url: str) -> Patient:
+    return replace(patient, find_service=lambda: Service(url, ""), look_up=nothing_found)
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:11434", "http://[::1]/v1"])
+async def test_an_address_needs_no_name(patient: Patient, url: str) -> None:
+    assert (await check(asking(patient, url))).level is Level.OK
+
+
+async def test_without_a_service_no_name_is_asked_for(patient: Patient) -> None:
+    assert (await check(replace(patient, look_up=nothing_found))).level is Level.OK
+
+
+async def test_a_name_that_is_found_is_fine(patient: Patient) -> None:
+    asked: list[str] = []
+    found = await check(replace(asking(patient, "https://llm.invalid/v1"), look_up=asked.append))
+    assert found.level is Level.OK
+    assert asked == ["llm.invalid"]
+
+
+async def test_a_name_that_is_not_found_names_whom_was_asked(patient: Patient, root: Path) -> None:
+    a_pi(root)
+    found = await check(asking(patient, "https://llm.invalid/v1"))
+    assert found.level is Level.WARNING
+    assert "no llm.invalid" in found.sentence
+    assert "is 192.168.1.1 right?" in found.sentence
+
+
+async def test_a_refused_key_is_for_another_check(patient: Patient) -> None:
+    def refuse() -> Service:
+        raise ConfigRefused("no key")
+
+    assert (await check(replace(patient, find_service=refuse))).level is Level.OK

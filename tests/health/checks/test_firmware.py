@@ -1,0 +1,47 @@
+import os
+
+import pytest
+
+from agent.health.base import Level, Patient
+from agent.health.checks import firmware
+from agent.health.status import BoardReport, Status, own_start_ticks, write_status
+from agent.link.image import About, Image
+
+
+@pytest.fixture(autouse=True)
+def _carried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(firmware, "carried", lambda: [Image(About("nucleo", 7, (1, 2, 0)), b"")])
+
+
+def runs(patient: Patient, version: str, state: str = "ready") -> None:
+    patient.state_dir.mkdir(exist_ok=True)
+    board = BoardReport(state, "/dev/ttyACM0", "nucleo", version)
+    write_status(patient.status_file, Status(os.getpid(), own_start_ticks(), 0.0, board=board))
+
+
+async def test_without_an_agent_nothing_is_compared(patient: Patient) -> None:
+    found = await firmware.check(patient)
+    assert found.level is Level.OK
+    assert "nucleo 1.2.0 (build 7)" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("version", "level", "said"),
+    [
+        ("1.2.0", Level.OK, "boards run nucleo 1.2.0"),
+        ("1.1.9", Level.WARNING, "`barnacle board update`"),
+        ("1.10.0", Level.WARNING, "newer than 1.2.0"),
+    ],
+)
+async def test_versions_are_compared_as_numbers(
+    patient: Patient, version: str, level: Level, said: str
+) -> None:
+    runs(patient, version)
+    found = await firmware.check(patient)
+    assert found.level is level
+    assert said in found.sentence
+
+
+async def test_a_board_that_is_away_is_not_compared(patient: Patient) -> None:
+    runs(patient, "0.1.0", "absent")
+    assert (await firmware.check(patient)).level is Level.OK

@@ -1,0 +1,59 @@
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.health.base import Level, Patient
+from agent.health.checks.model import check
+
+FILES = {"model.onnx": b"graph", "tokenizer.json": b"{}"}
+
+
+@pytest.fixture
+def folder(patient: Patient) -> Path:
+    assert patient.model_dir is not None
+    patient.model_dir.mkdir(parents=True)
+    for name, content in FILES.items():
+        (patient.model_dir / name).write_bytes(content)
+    return patient.model_dir
+
+
+def describe(folder: Path) -> None:
+    sums = {name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()}
+    (folder / "model.json").write_text(json.dumps({"sha256": sums, "dimensions": 3}))
+
+
+async def test_no_model_is_no_trouble(patient: Patient) -> None:
+    assert (await check(replace(patient, model_dir=None))).level is Level.OK
+
+
+async def test_missing_files_are_named(patient: Patient) -> None:
+    found = await check(patient)
+    assert found.level is Level.WARNING
+    assert "model.onnx and tokenizer.json" in found.sentence
+
+
+async def test_files_as_they_were_built_are_fine(patient: Patient, folder: Path) -> None:
+    describe(folder)
+    found = await check(patient)
+    assert found.level is Level.OK
+    assert "as they were built" in found.sentence
+
+
+async def test_one_changed_byte_is_found(patient: Patient, folder: Path) -> None:
+    describe(folder)
+    (folder / "model.onnx").write_bytes(b"grapH")
+    found = await check(patient)
+    assert found.level is Level.FAILED
+    assert found.sentence.startswith("model.onnx in ")
+
+
+@pytest.mark.parametrize("about", [None, "", "[]", "{}", '{"sha256": 3}', "\udce4"])
+async def test_a_model_of_ones_own_need_not_be_described(
+    patient: Patient, folder: Path, about: str | None
+) -> None:
+    if about is not None:
+        (folder / "model.json").write_text(about, errors="surrogateescape")
+    assert (await check(patient)).level is Level.OK
