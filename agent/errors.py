@@ -35,6 +35,7 @@
   * PinRefused                   a pin or a bus of this machine that cannot be used so
   * CommandRefused               a command line that no grammar knows, or an environment
   * SandboxBroken                what keeps programs apart does not work: nothing was run
+  * UpdateRefused                an update that is not signed, not whole, not for here or not now
 """
 
 
@@ -210,3 +211,7 @@ class SandboxBroken(BarnacleError):
 
 class DelegationRefused(BarnacleError):
     """Another agent is not asked: too deep, or too often in one turn."""
+
+
+class UpdateRefused(BarnacleError):
+    """An update that cannot be had; the system that runs is as it was."""

@@ -5,6 +5,7 @@ import argparse
 from agent import __version__
 from agent.cli.admission import add_admission
 from agent.cli.oversight import add_oversight
+from agent.cli.upkeep import add_upkeep
 from agent.cli.words import Commands, Parser, add, everywhere, limit, provenance, text
 
 _ABOUT = "An AI agent that lives on a Raspberry Pi and owns an STM32 board."
@@ -40,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
     _add_memory(commands)
     _add_board(commands)
     _add_signal(commands)
+    add_upkeep(commands)
     return top
 
 

@@ -9,7 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from image.lib import agent_tree, layout, recipe, system_tree
+from agent import __version__
+from image.lib import agent_tree, bundle, layout, recipe, system_tree
 from image.lib.filesystems import Maker
 from scripts.lib import stamps
 from scripts.lib.progress import Progress, StepFailed, say
@@ -25,6 +26,7 @@ _PROGRAMS = {
     "sfdisk": "fdisk",
     "mke2fs": "e2fsprogs",
     "systemd-sysusers": "systemd",
+    "openssl": "openssl",
 }
 
 
@@ -46,11 +48,26 @@ def main(arguments: list[str]) -> int:
         help="the date of the base; default: the newest that is kept, else today. "
         "Another date fetches the packages of today anew",
     )
+    parser.add_argument(
+        "--sign-key",
+        type=Path,
+        metavar="FILE",
+        help="a private Ed25519 key, as PEM: the image takes updates signed by it, and one of "
+        "itself is made (barnacle-VERSION.update). Without one the image takes none",
+    )
+    parser.add_argument(
+        "--trust-key",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="another key, public or private, whose updates are taken too; may be repeated",
+    )
     given = parser.parse_args(arguments)
     started_s = time.monotonic()
     try:
         with stamps.exclusive(given.cache / "lock", lambda: say("waiting for another build")):
-            _build(given.cache.resolve(), given.date, given.output)
+            _build(given)
     except (StepFailed, recipe.NoMirror, OSError) as failure:
         print(failure, file=sys.stderr)
         return 1
@@ -61,15 +78,44 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _build(cache: Path, date: dt.date | None, output: Path | None) -> None:
+def _build(given: argparse.Namespace) -> None:
     _check_machine()
+    cache = given.cache.resolve()
+    keys = [*([given.sign_key] if given.sign_key else []), *given.trust_key]
+    for key in keys:
+        # Known to be one before an hour of work
+        bundle.public_part(key)
     progress = Progress(cache / "logs")
-    base = _base(cache, date, progress)
+    base = _base(cache, given.date, progress)
     day = dt.datetime.fromisoformat(base.name.removeprefix("base-")[:10])
     epoch = int(day.replace(tzinfo=dt.UTC).timestamp())
     # For every program that asks
     os.environ["SOURCE_DATE_EPOCH"] = str(epoch)
     work = cache / "work"
+    root, boot = _system(base, work, progress)
+    release = bundle.Release(__version__, epoch)
+    bundle.describe(root, release, keys)
+    shutil.copyfile(root / bundle.IDENTITY, work / "image.json")
+    maker = Maker(work, epoch, progress)
+    parts = {
+        layout.FIRMWARE: maker.firmware(boot),
+        layout.SYSTEM_A: maker.squashfs(root),
+        layout.DATA: maker.data(),
+    }
+    target = given.output or cache / "barnacle.img"
+    maker.image(parts, target)
+    _report(target, parts)
+    if given.sign_key is None:
+        say("built without --sign-key: there is no update of it")
+        return
+    update = target.with_name(f"barnacle-{release.version}.update")
+    bundle.write(update, release, work / "firmware/A", parts[layout.SYSTEM_A], given.sign_key)
+    print(f"{update}: {update.stat().st_size / layout.MIB:.0f} MiB")
+    print(f"sha256 {_digest(update)}")
+
+
+def _system(base: Path, work: Path, progress: Progress) -> tuple[Path, Path]:
+    """The root of the system, and what the base has in /boot."""
     root = work / "root"
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(parents=True)
@@ -83,15 +129,7 @@ def _build(cache: Path, date: dt.date | None, output: Path | None) -> None:
     system_tree.install_units(root)
     system_tree.configure(root, progress)
     system_tree.compile_python(root, uv, progress)
-    maker = Maker(work, epoch, progress)
-    parts = {
-        layout.FIRMWARE: maker.firmware(boot),
-        layout.SYSTEM_A: maker.squashfs(root),
-        layout.DATA: maker.data(),
-    }
-    target = output or cache / "barnacle.img"
-    maker.image(parts, target)
-    _report(target, parts)
+    return root, boot
 
 
 def _check_machine() -> None:
@@ -145,8 +183,11 @@ def _report(target: Path, parts: dict[layout.Partition, Path]) -> None:
     for partition, part in parts.items():
         used = part.stat().st_blocks * 512
         print(f"{partition.name:10} {partition.size_mib:5} MiB  {used / layout.MIB:6.0f} MiB used")
-    with target.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
     on_disk = target.stat().st_blocks * 512 / layout.MIB
     print(f"{target}: {layout.IMAGE_BYTES / layout.MIB:.0f} MiB, {on_disk:.0f} MiB on disk")
-    print(f"sha256 {digest}")
+    print(f"sha256 {_digest(target)}")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

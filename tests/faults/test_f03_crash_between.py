@@ -17,8 +17,8 @@ from tests.fakes.loopback import LoopbackPlatform
 from tests.fakes.mortal import LIMIT_S, MortalAgent, wait_for
 
 ROOT = Path(__file__).parents[2]
-# Points of one platform alone are tried where that platform is
-OTHERS = ("telegram.", "signal.")
+# Points of one platform, and of an update, are tried where that is
+OTHERS = ("telegram.", "signal.", "update.")
 
 
 def crash_points() -> list[str]:

@@ -28,7 +28,7 @@ LAYERS = (
             "toolset",
         }
     ),
-    frozenset({"gateway", "dispatch", "health", "schedule"}),
+    frozenset({"gateway", "dispatch", "health", "schedule", "update"}),
     frozenset({"channels", "providers", "tools", "memory"}),
     frozenset({"link", "machine", "peripherals", "embeddings", "security", "storage"}),
     frozenset(

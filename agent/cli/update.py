@@ -1,0 +1,161 @@
+"""`barnacle update`: another version into the slot that does not run, tried once, kept or left.
+
+Root's work: the agent has no right to any of it, so that nothing it reads can ask for it.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from agent.cli import exits
+from agent.cli.output import say, say_json
+from agent.clock import SystemClock
+from agent.errors import UpdateRefused
+from agent.update import probation
+from agent.update.installation import Installation
+from agent.update.machine import Machine, find_machine
+from agent.update.records import Records
+from agent.update.trial import Standing, Trials
+
+# The service manager takes the wish at once and ends everything later
+_RESTART_TIMEOUT_S = 60.0
+_SWITCH_WARNING = (
+    "this kernel cannot ask the boot loader for a single trial start: should the new one not even "
+    "come as far as its services, set os_prefix= in config.txt back on any PC"
+)
+
+
+def run(arguments: Namespace) -> int:
+    machine = find_machine(Path(arguments.root))
+    trials = Trials(machine, Records(machine.records), _restart, SystemClock())
+    if arguments.what == "status":
+        return _show(machine, trials.records, as_json=arguments.json)
+    _refuse_unless_root(machine)
+    actions = {"try": trials.begin, "commit": trials.keep, "rollback": trials.go_back}
+    if arguments.what == "watch":
+        _watch(trials)
+    elif (action := actions.get(arguments.what)) is not None:
+        action()
+        say("done" if arguments.what == "commit" else "done; see `barnacle update status`")
+    else:
+        _install(machine, arguments)
+        _begin(machine, trials, is_later=arguments.later)
+    return exits.OK
+
+
+def _refuse_unless_root(machine: Machine) -> None:
+    if machine.root == Path("/") and os.geteuid() != 0:
+        raise UpdateRefused("only root may change the system: sudo barnacle update ...")
+
+
+def _show(machine: Machine, records: Records, *, as_json: bool) -> int:
+    trial, outcome, held = records.trial(), records.outcome(), records.held()
+    runs = machine.identity.version
+    if as_json:
+        import msgspec  # noqa: PLC0415 - only where JSON is asked for
+
+        told = {"slot": machine.running, "version": runs, "trial": trial}
+        say_json(msgspec.to_builtins(told | {"outcome": outcome, "other_slot": held}))
+        return exits.OK
+    say(f"version {runs} runs, from slot {machine.running}")
+    if trial is not None and trial.slot == machine.running:
+        say(f"on trial: {trial.from_version} starts again unless it stays healthy for ten minutes")
+    elif trial is not None:
+        say(f"version {trial.version} is in slot {trial.slot}: {trial.phase.value}")
+    elif held is not None:
+        say(f"version {held.version} is in slot {held.slot}: `barnacle update rollback` starts it")
+    if outcome is not None:
+        kept = "kept" if outcome.is_kept else f"not kept: {outcome.reason}"
+        say(f"last update: {outcome.version}, {kept}")
+    return exits.OK
+
+
+def _watch(trials: Trials) -> None:
+    """What the service manager runs at each start while a version is not settled."""
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    if trials.settle() is not Standing.ON_TRIAL:
+        return
+    minutes = probation.HEALTHY_S / 60
+    logging.getLogger(__name__).info("on trial: to be healthy for %.0f minutes", minutes)
+    verdict = asyncio.run(probation.judge(probation.look_at_service, trials.clock))
+    if trials.settle() is not Standing.ON_TRIAL:
+        # Somebody has decided meanwhile
+        return
+    if verdict.is_kept:
+        trials.keep()
+    else:
+        trials.give_way(verdict.reason)
+
+
+def _install(machine: Machine, arguments: Namespace) -> None:
+    installation = Installation(machine, _Progress())
+    may_go_back = arguments.allow_downgrade
+
+    async def install() -> None:
+        async with _opened(arguments.what) as pieces:
+            manifest = await installation.run(pieces, may_go_back=may_go_back)
+        say(f"version {manifest.version} is in slot {machine.other}, verified")
+
+    asyncio.run(install())
+
+
+def _begin(machine: Machine, trials: Trials, *, is_later: bool) -> None:
+    if not machine.knows_tryboot:
+        _note(_SWITCH_WARNING)
+    if is_later:
+        say("`barnacle update try` starts it")
+        return
+    say("the device starts anew and tries it; unless it stays healthy, what runs now comes back")
+    trials.begin()
+
+
+@contextlib.asynccontextmanager
+async def _opened(word: str) -> AsyncIterator[AsyncIterator[bytes]]:
+    # Only an installation needs them, and only a URL the client
+    from agent.update.source import Download, from_file, is_url  # noqa: PLC0415 - see above
+
+    if not is_url(word):
+        yield from_file(Path(word))
+        return
+    from agent.http import HttpClient  # noqa: PLC0415 - see above
+
+    http = HttpClient()
+    try:
+        yield Download(http, word, SystemClock()).pieces()
+    finally:
+        await http.aclose()
+
+
+class _Progress:
+    """Says every twentieth once."""
+
+    def __init__(self) -> None:
+        self._told = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        part = 20 * done // total
+        if part != self._told:
+            self._told = part
+            doing = "writing" if 2 * done <= total else "reading it back"
+            _note(f"{doing}: {5 * part} %")
+
+
+def _restart(argument: str) -> None:
+    words = [f"--reboot-argument={argument}"] if argument else []
+    done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
+        ["systemctl", "reboot", *words],  # noqa: S607 - of the system's own PATH
+        check=False,
+        timeout=_RESTART_TIMEOUT_S,
+    )
+    if done.returncode:
+        raise UpdateRefused("the device could not be started anew: do it by hand")
+
+
+def _note(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

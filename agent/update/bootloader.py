@@ -1,0 +1,128 @@
+"""What the Pi's boot loader reads: config.txt names the slot, tryboot.txt another one for once.
+
+One letter of config.txt decides, and it is written in its place: one sector, which a power cut
+leaves old or new. A rename would rewrite the folder, and a cut in it leaves two names for one file.
+"""
+
+import contextlib
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from agent.crash import crash_point
+from agent.errors import UpdateRefused
+from agent.storage.files import sync_folder
+
+# People add lines for their displays and overlays, no more
+_MAX_CONFIG_BYTES = 64 * 1024
+_PREFIX = re.compile(rb"^os_prefix=([AB])/[ \t]*\r?$", re.MULTILINE)
+# Checking a FAT of 256 MB takes a second on a Pi
+_PROGRAM_TIMEOUT_S = 120.0
+
+
+def configured(firmware: Path) -> str:
+    """The slot that every ordinary start takes.
+
+    Raises:
+        UpdateRefused: config.txt does not say.
+    """
+    return _place(_config(firmware))[1]
+
+
+def select(firmware: Path, slot: str) -> None:
+    """Have every ordinary start take this slot."""
+    at, named = _place(_config(firmware))
+    if named == slot:
+        return
+    crash_point("update.selecting")
+    handle = os.open(firmware / "config.txt", os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.pwrite(handle, slot.encode(), at)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+    crash_point("update.selected")
+
+
+def offer(firmware: Path, slot: str) -> None:
+    """Have the next start that asks for it take this slot, once."""
+    content = _config(firmware)
+    at, _ = _place(content)
+    withdraw(firmware)
+    write_file(firmware / "tryboot.txt", content[:at] + slot.encode() + content[at + 1 :])
+    sync_folder(firmware)
+
+
+def withdraw(firmware: Path) -> None:
+    """Have no start take another slot than config.txt says."""
+    (firmware / "tryboot.txt").unlink(missing_ok=True)
+    sync_folder(firmware)
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """A new file, on the card when this returns."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextlib.contextmanager
+def writable(firmware: Path) -> Iterator[None]:
+    """The firmware partition, which is read-only otherwise, taken for writing.
+
+    Raises:
+        UpdateRefused: it cannot be written.
+    """
+    if not firmware.is_mount():
+        yield
+        return
+    # What a cut left of an earlier write would have the kernel give up in the middle of this one
+    device = _output("findmnt", "--noheadings", "--output", "SOURCE", str(firmware))
+    if _succeeds("umount", str(firmware)):
+        _succeeds("fsck.vfat", "-a", device)
+        _succeeds("mount", str(firmware))
+    if not _succeeds("mount", "-o", "remount,rw", str(firmware)):
+        raise UpdateRefused(f"{firmware} cannot be written: is the card's lock set, or is it worn?")
+    try:
+        yield
+    finally:
+        os.sync()
+        _succeeds("mount", "-o", "remount,ro", str(firmware))
+
+
+def _config(firmware: Path) -> bytes:
+    try:
+        with (firmware / "config.txt").open("rb") as file:
+            return file.read(_MAX_CONFIG_BYTES)
+    except OSError as err:
+        raise UpdateRefused(f"{firmware}/config.txt cannot be read: {err.strerror}") from err
+
+
+def _place(content: bytes) -> tuple[int, str]:
+    """Where the letter of the slot is, and which."""
+    found = list(_PREFIX.finditer(content))
+    if len(found) != 1:
+        raise UpdateRefused(
+            "config.txt on the firmware partition needs exactly one line "
+            "os_prefix=A/ or os_prefix=B/: put it back"
+        )
+    return found[0].start(1), found[0][1].decode()
+
+
+def _succeeds(*command: str) -> bool:
+    done = subprocess.run(  # noqa: S603 - system programs, words of ours
+        command, capture_output=True, check=False, timeout=_PROGRAM_TIMEOUT_S
+    )
+    # fsck: 1 is "put right"; mount and umount know it only for wrong usage
+    return done.returncode == 0
+
+
+def _output(*command: str) -> str:
+    done = subprocess.run(  # noqa: S603 - system programs, words of ours
+        command, capture_output=True, check=False, text=True, timeout=_PROGRAM_TIMEOUT_S
+    )
+    return done.stdout.strip()

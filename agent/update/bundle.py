@@ -1,0 +1,125 @@
+"""What an update is made of: a signed manifest, then each part as it is, one after another.
+
+Nothing of a part is believed before the manifest's signature was; `image/lib/bundle.py` writes it.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import msgspec
+
+from agent.errors import UpdateRefused
+
+MAGIC = b"BARNACLE UPDATE 1\n"
+SIGNATURE_BYTES = 64
+_LENGTH_BYTES = 4
+# A manifest of some twenty parts takes 4 KB
+MAX_MANIFEST_BYTES = 64 * 1024
+# Of one part; no slot is larger
+MAX_PART_BYTES = 4 * 1024**3
+# Kernel, RAM disk, command line and the device trees of every model
+MAX_PARTS = 64
+SYSTEM = "system"
+COMMAND_LINE = "cmdline.txt"
+NEEDED = frozenset({SYSTEM, COMMAND_LINE, "vmlinuz", "initrd.img"})
+# Names of a FAT folder that mean the same in every letter case
+_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
+_VERSION = r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}$"
+
+Version = Annotated[str, msgspec.Meta(pattern=_VERSION)]
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One file of the other slot, or its system."""
+
+    name: Annotated[str, msgspec.Meta(pattern=_NAME)]
+    size_bytes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PART_BYTES)]
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """What the bundle is; `needs` is the oldest version that can be updated by it."""
+
+    version: Version
+    built_s: int
+    architecture: str
+    needs: Version
+    parts: Annotated[tuple[Part, ...], msgspec.Meta(max_length=MAX_PARTS)]
+
+    @property
+    def boot_files(self) -> tuple[Part, ...]:
+        return tuple(part for part in self.parts if part.name != SYSTEM)
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(part.size_bytes for part in self.parts)
+
+
+class Stream:
+    """Pieces of any size, read by exact counts."""
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+        self._left = b""
+
+    async def exactly(self, size_bytes: int) -> bytes:
+        """So many bytes, all of them in memory.
+
+        Raises:
+            UpdateRefused: there are fewer.
+        """
+        return b"".join([piece async for piece in self.pieces(size_bytes)])
+
+    async def pieces(self, size_bytes: int) -> AsyncIterator[bytes]:
+        """So many bytes, as they come.
+
+        Raises:
+            UpdateRefused: there are fewer.
+        """
+        while size_bytes:
+            if not self._left:
+                self._left = await anext(self._pieces, b"")
+                if not self._left:
+                    raise UpdateRefused("the update ends in its middle: fetch it again")
+            piece, self._left = self._left[:size_bytes], self._left[size_bytes:]
+            size_bytes -= len(piece)
+            yield piece
+
+
+async def read_header(stream: Stream) -> tuple[bytes, bytes]:
+    """What is signed, and the signature; neither is believed yet.
+
+    Raises:
+        UpdateRefused: this is no update.
+    """
+    if await stream.exactly(len(MAGIC)) != MAGIC:
+        raise UpdateRefused("this is no update for Barnacle, or one for a much later version")
+    size_bytes = int.from_bytes(await stream.exactly(_LENGTH_BYTES), "big")
+    if size_bytes > MAX_MANIFEST_BYTES:
+        raise UpdateRefused("the update is damaged: its list of parts is too long")
+    signature = await stream.exactly(SIGNATURE_BYTES)
+    return MAGIC + await stream.exactly(size_bytes), signature
+
+
+def manifest_of(signed: bytes) -> Manifest:
+    """The manifest in what was signed.
+
+    Raises:
+        UpdateRefused: it cannot be used.
+    """
+    try:
+        manifest = msgspec.json.decode(signed.removeprefix(MAGIC), type=Manifest)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
+        raise UpdateRefused(f"the update's list of parts cannot be read: {err}") from err
+    names = [part.name for part in manifest.parts]
+    if len(set(names)) < len(names) or not NEEDED.issubset(names):
+        raise UpdateRefused("the update's list of parts is not whole")
+    return manifest
+
+
+def order(version: str, built_s: int) -> tuple[tuple[int, ...], int]:
+    """Later versions are greater; of one version, the one that was built later."""
+    numbers = [int(number) for number in version.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers), built_s

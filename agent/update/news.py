@@ -1,0 +1,75 @@
+"""What came of an update, told to the owner once by whichever version runs then.
+
+Only looks at a record: updates are root's work.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from agent.clock import Clock
+from agent.errors import StorageFull
+from agent.storage.files import write_atomic
+from agent.update.records import Outcome, Records
+
+_log = logging.getLogger(__name__)
+
+# Nobody waits for it: a file is looked at, and mostly has not changed
+LOOK_S = 60.0
+NAME = "update-told"
+
+
+class News:
+    """Watches for an outcome.
+
+    Args:
+        told: a file of the agent's own, by which it knows what it has told.
+    """
+
+    def __init__(self, records: Records, told: Path, clock: Clock) -> None:
+        self._records = records
+        self._told = told
+        self._clock = clock
+        # Also where there is no room to write it down
+        self._told_at_s = 0.0
+
+    async def run(self, tell: Callable[[str], Awaitable[None]]) -> None:
+        """Tell of every outcome once; until cancelled."""
+        while True:
+            if (outcome := self._untold()) is not None:
+                sentence = sentence_of(outcome)
+                _log.warning("update: %s", sentence)
+                await tell(sentence)
+                await self._remember(outcome)
+            await self._clock.sleep(LOOK_S)
+
+    def _untold(self) -> Outcome | None:
+        outcome = self._records.outcome()
+        if outcome is None or outcome.at_s == self._told_at_s:
+            return None
+        with contextlib.suppress(OSError):
+            if self._told.read_text(errors="replace") == str(outcome.at_s):
+                return None
+        return outcome
+
+    async def _remember(self, outcome: Outcome) -> None:
+        self._told_at_s = outcome.at_s
+        try:
+            await asyncio.to_thread(write_atomic, self._told, str(outcome.at_s).encode())
+        except StorageFull as err:
+            _log.warning("this will be told again after the next start: %s", err)
+
+
+def sentence_of(outcome: Outcome) -> str:
+    """For a person."""
+    if outcome.is_kept:
+        return (
+            f"I run version {outcome.version} now; it has shown that it is healthy. "
+            f"{outcome.from_version} is still there: `barnacle update rollback` goes back to it."
+        )
+    return (
+        f"Version {outcome.version} is not kept: {outcome.reason}. "
+        f"I run {outcome.from_version} again."
+    )

@@ -1,0 +1,132 @@
+"""Whether a new version is healthy: asked of the service manager, for ten minutes without a break.
+
+The agent's own watchdog is told of a pass only after one that has looked at everything; here its
+age is what counts. Judges, and does nothing.
+"""
+
+import asyncio
+import enum
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.clock import Clock
+
+# As long as the worst that shows only after a while: leaks, timers, a platform that stops talking
+HEALTHY_S = 600.0
+LOOK_S = 10.0
+# A database of a slow card may take half an hour to change its form, and a start its time besides
+MOST_S = 3600.0
+# Ended and begun again more often than this it will not last a night
+MAX_RESTARTS = 3
+# The unit's own WatchdogSec, and a look's length
+FRESH_S = 45.0
+# The service manager answers in milliseconds, on a card that is being written in seconds
+_ANSWER_S = 60.0
+_UNIT = "barnacle.service"
+_ASKED = "ActiveState,SubState,NRestarts,Result,WatchdogTimestampMonotonic"
+
+
+class Health(enum.Enum):
+    """How it looks now."""
+
+    # Started, and its watchdog has heard of a pass just now
+    HEALTHY = "healthy"
+    # Not yet, or not any more; it may become so
+    UNSETTLED = "unsettled"
+    # It will not become so by itself
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One look; `said` is for people."""
+
+    health: Health
+    said: str
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What comes of the trial; `reason` where it is not kept."""
+
+    is_kept: bool
+    reason: str = ""
+
+
+Look = Callable[[], Sign]
+
+
+async def judge(look: Look, clock: Clock, healthy_s: float = HEALTHY_S) -> Verdict:
+    """Look until it is clear."""
+    begun_s = clock.monotonic_s()
+    healthy_since_s: float | None = None
+    restarts = 0
+    while True:
+        sign = await asyncio.to_thread(look)
+        now_s = clock.monotonic_s()
+        if sign.health is Health.BROKEN or sign.restarts > MAX_RESTARTS:
+            return Verdict(is_kept=False, reason=_why(sign))
+        if sign.health is Health.UNSETTLED or sign.restarts != restarts:
+            healthy_since_s = None
+        restarts = sign.restarts
+        if sign.health is Health.HEALTHY:
+            healthy_since_s = now_s if healthy_since_s is None else healthy_since_s
+            if now_s - healthy_since_s >= healthy_s:
+                return Verdict(is_kept=True)
+        if now_s - begun_s >= MOST_S:
+            return Verdict(is_kept=False, reason=f"not healthy for long enough: {sign.said}")
+        await clock.sleep(LOOK_S)
+
+
+def look_at_service() -> Sign:
+    """How the agent's service is, and whether another unit of ours has failed."""
+    told = _asked("show", _UNIT, f"--property={_ASKED}")
+    shown = dict(line.split("=", 1) for line in told.splitlines() if "=" in line)
+    listed = _asked("list-units", "--state=failed", "--plain", "--no-legend", "barnacle*")
+    failed = [line.split()[0] for line in listed.splitlines() if line.strip()]
+    return sign_of(shown, failed, time.monotonic())
+
+
+def sign_of(shown: dict[str, str], failed: list[str], now_s: float) -> Sign:
+    """What the properties of the service mean.
+
+    Args:
+        failed: units of ours that have failed.
+        now_s: on the clock that the properties go by.
+    """
+    restarts = int(shown.get("NRestarts") or 0)
+    if failed:
+        return Sign(Health.BROKEN, f"{', '.join(failed)} failed", restarts)
+    state = shown.get("ActiveState", "unknown")
+    if state != "active":
+        said = f"{_UNIT} is {state} ({shown.get('SubState', '?')}, {shown.get('Result', '?')})"
+        return Sign(Health.UNSETTLED, said, restarts)
+    age_s = now_s - int(shown.get("WatchdogTimestampMonotonic") or 0) / 1_000_000
+    if age_s > FRESH_S:
+        said = f"{_UNIT} has not looked at itself for {age_s:.0f} s"
+        return Sign(Health.UNSETTLED, said, restarts)
+    return Sign(Health.HEALTHY, f"{_UNIT} is healthy", restarts)
+
+
+def _why(sign: Sign) -> str:
+    if sign.health is Health.BROKEN:
+        return sign.said
+    return f"{_UNIT} had to be started {sign.restarts} times anew"
+
+
+def _asked(*words: str) -> str:
+    """What `systemctl` answers; nothing where it does not, which is no health."""
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
+            ["systemctl", "--no-pager", *words],  # noqa: S607 - of the system's own PATH
+            capture_output=True,
+            check=False,
+            text=True,
+            timeout=_ANSWER_S,
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout

@@ -1,0 +1,180 @@
+"""A new version's way from its slot to being kept, or back: every step can be cut and begun again.
+
+Until it is kept, config.txt names the version before, so that whatever ends the trial ends it
+there. Nothing here judges whether a version is healthy.
+"""
+
+import enum
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from agent.clock import Clock
+from agent.crash import crash_point
+from agent.errors import StorageFull, UpdateRefused
+from agent.update import bootloader
+from agent.update.machine import Machine
+from agent.update.records import TRIAL, Held, Outcome, Phase, Records, Trial
+
+_log = logging.getLogger(__name__)
+
+# What the Pi's boot loader is told through the kernel: partition as ever, tryboot.txt this once
+TRYBOOT = "0 tryboot"
+_UNSEEN = (
+    "it did not start, or ended before it had shown that it is healthy "
+    "(power, watchdog or a crash of its kernel)"
+)
+_ASKED = "somebody asked for it"
+Restart = Callable[[str], None]
+
+
+class Standing(enum.Enum):
+    """Where the running system stands."""
+
+    # Nothing waits, or what waited is settled now
+    SETTLED = "settled"
+    # Another version waits in its slot for its first start
+    WAITING = "waiting"
+    # This is the new version, and it is not kept yet
+    ON_TRIAL = "on trial"
+
+
+@dataclass(frozen=True, slots=True)
+class Trials:
+    """Begins, keeps and ends the trial of a version.
+
+    Args:
+        restart: starts the machine anew; its argument is for the boot loader.
+    """
+
+    machine: Machine
+    records: Records
+    restart: Restart
+    clock: Clock
+
+    def begin(self) -> None:
+        """Start the version that waits, once.
+
+        Raises:
+            UpdateRefused: none waits.
+        """
+        trial = self.records.trial()
+        if trial is None or trial.slot == self.machine.running:
+            raise UpdateRefused("no version waits for a trial: `barnacle update FILE` brings one")
+        by_switch = not self.machine.knows_tryboot
+        self.records.write(msgspec.structs.replace(trial, phase=Phase.TRYING, by_switch=by_switch))
+        crash_point("update.asked")
+        if by_switch:
+            self._select(trial.slot)
+        self.restart("" if by_switch else TRYBOOT)
+
+    def settle(self) -> Standing:
+        """What the start of this system means; the first that is done at each."""
+        trial = self.records.trial()
+        if trial is None:
+            return Standing.SETTLED
+        if trial.slot == self.machine.running:
+            return self._settle_here(trial)
+        if trial.phase is Phase.WRITTEN:
+            return Standing.WAITING
+        self._end(trial, trial.reason or _UNSEEN)
+        return Standing.SETTLED
+
+    def keep(self) -> None:
+        """This version is the one that starts from now on.
+
+        Raises:
+            UpdateRefused: it is not on trial.
+        """
+        trial = self._here()
+        self._select(trial.slot)
+        self._keep(trial)
+
+    def give_way(self, reason: str) -> None:
+        """This version is not kept: the one before starts again, and tells why.
+
+        Raises:
+            UpdateRefused: it is not on trial.
+        """
+        trial = self._here()
+        _log.error("version %s gives way to %s: %s", trial.version, trial.from_version, reason)
+        self._select(self.machine.other)
+        try:
+            changed = msgspec.structs.replace(trial, phase=Phase.RUNNING, reason=reason)
+            self.records.write(changed)
+        except (StorageFull, OSError) as err:
+            _log.warning("the version before will not know why: %s", err)
+        self.restart("")
+
+    def go_back(self) -> None:
+        """Forget what waits, end the trial that lasts, or start the version before the kept one.
+
+        Raises:
+            UpdateRefused: there is no version to go back to.
+        """
+        trial = self.records.trial()
+        if trial is not None and trial.slot == self.machine.running:
+            self.give_way(_ASKED)
+        elif trial is not None:
+            self._end(trial, _ASKED)
+        else:
+            self._start_held()
+
+    def _start_held(self) -> None:
+        held, identity = self.records.held(), self.machine.identity
+        if held is None or held.slot != self.machine.other:
+            raise UpdateRefused("the other slot holds no whole version to go back to")
+        self._select(held.slot)
+        self._tell(identity.version, held.version, reason=_ASKED)
+        self.records.write(Held(self.machine.running, identity.version))
+        self.restart("")
+
+    def _settle_here(self, trial: Trial) -> Standing:
+        is_configured = bootloader.configured(self.machine.firmware) == trial.slot
+        if is_configured and not (trial.by_switch and trial.phase is Phase.TRYING):
+            # Cut between the last two steps of being kept
+            self._keep(trial)
+            return Standing.SETTLED
+        if trial.phase is not Phase.RUNNING:
+            # From here on every other start is one of the version before
+            self._select(self.machine.other)
+            crash_point("update.started")
+            self.records.write(msgspec.structs.replace(trial, phase=Phase.RUNNING))
+        return Standing.ON_TRIAL
+
+    def _here(self) -> Trial:
+        trial = self.records.trial()
+        if trial is None or trial.slot != self.machine.running:
+            raise UpdateRefused("the version that runs is not on trial")
+        return trial
+
+    def _keep(self, trial: Trial) -> None:
+        crash_point("update.keeping")
+        self.records.write(Held(self.machine.other, trial.from_version))
+        self._tell(trial.version, trial.from_version)
+        crash_point("update.kept")
+        self.records.forget(TRIAL)
+        _log.warning("version %s is kept", trial.version)
+
+    def _end(self, trial: Trial, reason: str) -> None:
+        """The version that was tried, or waited, is none any more; this one goes on."""
+        with bootloader.writable(self.machine.firmware):
+            bootloader.withdraw(self.machine.firmware)
+            bootloader.select(self.machine.firmware, self.machine.running)
+        self._tell(trial.version, trial.from_version, reason=reason)
+        crash_point("update.returned")
+        self.records.forget(TRIAL)
+        _log.warning("version %s is not kept: %s", trial.version, reason)
+
+    def _select(self, slot: str) -> None:
+        if bootloader.configured(self.machine.firmware) != slot:
+            with bootloader.writable(self.machine.firmware):
+                bootloader.select(self.machine.firmware, slot)
+
+    def _tell(self, version: str, from_version: str, *, reason: str = "") -> None:
+        """Leave word for the owner; without a reason the version is kept."""
+        at_s = self.clock.wall_s()
+        told = Outcome(version, from_version, is_kept=not reason, at_s=at_s, reason=reason)
+        self.records.write(told)
