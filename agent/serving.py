@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from agent.app import Agent, assemble, at_work
@@ -43,6 +44,8 @@ _log = logging.getLogger(__name__)
 BOARD_PATIENCE_S = 3.0
 # A board that is not plugged in is not waited for: this is only the time to look
 LOOKING_PATIENCE_S = 0.5
+# What a system of ours says of itself
+_IMAGE = Path("/usr/share/barnacle/image.json")
 # How often a starting chat looks whether the board has answered
 BOARD_LOOK_S = 0.05
 # A chat's log is begun anew beyond this; the one before it is kept
@@ -97,6 +100,7 @@ async def run(settings: Settings, paths: Paths) -> int:
             for supervisor in supervisors:
                 tasks.create_task(supervisor.run(deliver))
             tasks.create_task(Reserve(paths.state_dir, agent.clock).run())
+            _tell_of_updates(agent, tasks)
             if gateway is not None:
                 tasks.create_task(gateway.run())
             if is_looping:
@@ -194,6 +198,17 @@ def _gateway(
         ) from err
 
     return open_gateway(agent.settings.gateway, agent, channels, supervisors, os.environ)
+
+
+def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
+    """Only on a card of ours: elsewhere there are no slots."""
+    if not _IMAGE.exists():
+        return
+    from agent.update.news import NAME, News
+    from agent.update.records import FOLDER, Records
+
+    news = News(Records(FOLDER), agent.paths.state_dir / NAME, agent.clock)
+    tasks.create_task(news.run(partial(_tell_owner, agent, "")))
 
 
 async def _tell_owner(agent: Agent, _channel: str, text: str) -> None:

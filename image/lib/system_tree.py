@@ -15,6 +15,7 @@ OVERLAY = ROOT / "image/overlay"
 ENABLED = (
     *places.ENABLED,
     "barnacle-data.service",
+    "barnacle-healthy.service",
     "systemd-timesyncd.service",
     "systemd-resolved.service",
     "NetworkManager.service",
