@@ -1,0 +1,78 @@
+"""The shell script that ends a trial where nothing else works any more."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.update.installation import Installation
+from agent.update.records import Phase, Records, Trial
+from tests.fakes.card import NEW, OLD, Card, Started, in_pieces
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "image/overlay/usr/lib/barnacle/give-way"
+
+
+def give_way(card: Card) -> str:
+    """What it says; "restarted" where it has restarted the machine."""
+    done = subprocess.run(
+        [SCRIPT],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "GIVE_WAY_ROOT": str(card.root),
+            "GIVE_WAY_RESTART": "echo restarted",
+        },
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=15,
+    )
+    return done.stdout
+
+
+@pytest.fixture
+async def started(card: Card) -> Card:
+    """The new version runs, and has done nothing yet."""
+    await Installation(card.machine()).run(in_pieces(card.bundle()))
+    return card
+
+
+def record(card: Card, phase: Phase, *, by_switch: bool) -> None:
+    Records(card.machine().records).write(Trial("B", NEW, OLD, phase, by_switch))
+
+
+@pytest.mark.parametrize("phase", [Phase.TRYING, Phase.RUNNING])
+def test_a_trial_by_tryboot_only_needs_a_restart(started: Card, phase: Phase) -> None:
+    record(started, phase, by_switch=False)
+    started.start(is_trial=True)
+    assert "restarted" in give_way(started)
+    assert started.would_start() == Started("A", OLD)
+
+
+def test_a_trial_by_config_txt_names_the_other_slot_first(started: Card) -> None:
+    record(started, Phase.TRYING, by_switch=True)
+    config = started.firmware / "config.txt"
+    config.write_text(config.read_text().replace("os_prefix=A/", "os_prefix=B/"))
+    before = config.read_text()
+    assert started.start() == Started("B", NEW)
+    assert "restarted" in give_way(started)
+    assert config.read_text() == before.replace("os_prefix=B/", "os_prefix=A/")
+    assert started.would_start() == Started("A", OLD)
+
+
+def test_a_version_that_is_kept_stays(started: Card) -> None:
+    record(started, Phase.RUNNING, by_switch=True)
+    config = started.firmware / "config.txt"
+    config.write_text(config.read_text().replace("os_prefix=A/", "os_prefix=B/"))
+    started.start()
+    assert give_way(started) == ""
+    assert started.would_start() == Started("B", NEW)
+
+
+def test_without_a_trial_nothing_is_done(card: Card) -> None:
+    assert give_way(card) == ""
+
+
+def test_the_version_before_does_not_give_way(started: Card) -> None:
+    record(started, Phase.TRYING, by_switch=False)
+    assert give_way(started) == ""
