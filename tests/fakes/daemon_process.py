@@ -84,6 +84,13 @@ class DaemonProcess:
         assert self._process is not None
         self._process.send_signal(number)
 
+    def wait_for_state(self, letter: str) -> None:
+        """Until the kernel says so of it, as `T` of one that is stopped."""
+        until_s = time.monotonic() + STOP_LIMIT_S
+        while Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2][0] != letter:
+            assert time.monotonic() < until_s, self.log()
+            time.sleep(_LOOK_S)
+
     def kill(self) -> None:
         """SIGKILL: nothing is tidied up."""
         assert self._process is not None

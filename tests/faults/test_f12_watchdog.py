@@ -28,8 +28,8 @@ def test_a_stopped_agent_gives_no_sign_of_life(tmp_path: Path, manager: ServiceM
         assert any(one.startswith("STATUS=board: absent") for one in told)
         assert told.index("READY=1") < told.index("WATCHDOG=1")
         daemon.signal(signal.SIGSTOP)
+        daemon.wait_for_state("T")
         # What was under way
-        time.sleep(0.1)
         manager.news()
         time.sleep(2 * WATCHDOG_S)
         assert manager.news() == []

@@ -20,7 +20,7 @@ from tests.system.test_run_telegram import LIMIT_S, code_in_log, config, daemon,
 # Each is a start of the whole agent; more of them are for a night
 ENDINGS = int(os.environ.get("BARNACLE_ENDINGS", "12"))
 # From the moment that it can be told to end, to the last thing that a message passes
-BEGINS_S, TURN_S = 0.05, 0.35
+TURN_S = 0.4
 SAID = "I only obey a few phrases."
 
 
@@ -29,6 +29,16 @@ async def begun(process: asyncio.subprocess.Process) -> None:
     async with asyncio.timeout(LIMIT_S):
         while b"started:" not in (line := await process.stderr.readline()):
             assert line
+        # Before that it is ended as a kill would end it
+        while not catches(process.pid, signal.SIGTERM):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.005)
+
+
+def catches(pid: int, number: signal.Signals) -> bool:
+    """Whether a process does something of its own about a signal."""
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    mask = next(int(line.split()[1], 16) for line in lines if line.startswith("SigCgt:"))
+    return bool(mask >> number - 1 & 1)
 
 
 async def ended(process: asyncio.subprocess.Process) -> None:
@@ -59,7 +69,7 @@ async def test_told_to_end_at_any_moment_it_answers_each_message_once(
             async with daemon(tmp_path, text) as process:
                 await begun(process)
                 await server.world.write(f"Hello {number}")
-                await asyncio.sleep(BEGINS_S + chance.uniform(0, TURN_S))
+                await asyncio.sleep(chance.uniform(0, TURN_S))
                 await ended(process)
             open_at_end += server.world.shown(ANNA).count(SAID) <= number
         # Some came in the middle, or nothing was tried

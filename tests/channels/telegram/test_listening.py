@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.settings import TelegramSettings
+from agent.clock import SystemClock
 from agent.errors import ChannelRefused, ChannelUnavailable, StorageFull
 from agent.http import HttpClient
 from agent.messages import Inbound, Provenance
@@ -12,6 +13,19 @@ from tests.fakes.clock import SteppedClock
 from tests.fakes.telegram_bot import channel_at, content_of, listening, until
 from tests.fakes.telegram_server import Fault, running
 from tests.fakes.telegram_world import ANNA, BEN, FORUM, GROUP, USERNAME
+
+
+class HeldClock(SystemClock):
+    """Whoever sleeps goes on when the test says so."""
+
+    def __init__(self) -> None:
+        self.is_waited_for = asyncio.Event()
+        self.may_go_on = asyncio.Event()
+
+    async def sleep(self, duration_s: float) -> None:
+        assert duration_s > 0
+        self.is_waited_for.set()
+        await self.may_go_on.wait()
 
 
 async def test_a_message_is_heard_as_the_agent_knows_messages(tmp_path: Path) -> None:
@@ -135,11 +149,13 @@ async def test_an_album_is_one_message(tmp_path: Path) -> None:
 
 
 async def test_the_rest_of_an_album_is_waited_for(tmp_path: Path) -> None:
-    async with listening(tmp_path) as bot:
+    clock = HeldClock()
+    async with listening(tmp_path, clock=clock) as bot:
         world = bot.server.world
         await world.write(media_group_id="77", photo=[world.keep(b"\xff\xd8a", "a")])
-        await asyncio.sleep(0.1)
+        await until(clock.is_waited_for.is_set)
         await world.write(media_group_id="77", photo=[world.keep(b"\xff\xd8b", "b")])
+        clock.may_go_on.set()
         [album] = await bot.hear()
         assert len(album.attachments) == 2
 

@@ -1,9 +1,11 @@
 import asyncio
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from agent.channels.base import Mark
+from agent.channels.telegram.drafts import INTERVAL_S
 from agent.errors import ChannelUnavailable, MessageRefused
 from agent.messages import Attachment, Inbound, Outbound
 from tests.fakes.clock import SteppedClock
@@ -237,7 +239,9 @@ class TestDrafts:
                 await bot.channel.draft(message, " ".join(words[:count]))
                 await asyncio.sleep(0.0005)
             await bot.send(" ".join(words), message)
-            assert len(bot.server.called("sendMessageDraft")) <= 2
+            times_s = [one.at_s for one in bot.server.calls if one.method == "sendMessageDraft"]
+            assert times_s
+            assert all(after - before >= INTERVAL_S for before, after in pairwise(times_s))
             assert bot.server.world.shown() == [" ".join(words)]
 
     async def test_they_are_dropped_where_the_platform_wants_silence(self, tmp_path: Path) -> None:
