@@ -1,0 +1,156 @@
+"""`barnacle update` on a card in a folder."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.cli import exits, update
+from agent.cli.main import main
+from agent.update import probation
+from agent.update.probation import Verdict
+from agent.update.records import Records
+from tests.fakes.card import NEW, OLD, Card, Started, make_key
+
+Say = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> Card:
+    return Card(tmp_path / "card", make_key(tmp_path / "key.pem"))
+
+
+@pytest.fixture
+def restarts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the machine would have been restarted with."""
+    asked: list[str] = []
+    monkeypatch.setattr(update, "_restart", asked.append)
+    return asked
+
+
+@pytest.fixture
+def say(card: Card, capsys: pytest.CaptureFixture[str]) -> Say:
+    def run(*words: object) -> tuple[int, str, str]:
+        status = main(["update", *map(str, words), "--root", str(card.root)])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def bundle(card: Card, tmp_path: Path) -> Path:
+    path = tmp_path / "new.update"
+    path.write_bytes(card.bundle())
+    return path
+
+
+def test_a_file_is_installed_with_progress_and_tried(
+    card: Card, say: Say, bundle: Path, restarts: list[str]
+) -> None:
+    status, out, err = say(bundle)
+    assert status == exits.OK
+    assert f"version {NEW} is in slot B, verified" in out
+    assert "writing: 5 %" in err
+    assert "reading it back: 100 %" in err
+    assert restarts == ["0 tryboot"]
+    assert card.would_start(is_trial=True) == Started("B", NEW)
+
+
+def test_later_it_only_waits(say: Say, bundle: Path, restarts: list[str]) -> None:
+    _, out, _ = say(bundle, "--later")
+    assert "`barnacle update try` starts it" in out
+    assert restarts == []
+    assert say("status")[1] == (
+        f"version {OLD} runs, from slot A\nversion {NEW} is in slot B: written\n"
+    )
+    say("try")
+    assert restarts == ["0 tryboot"]
+
+
+@pytest.mark.parametrize("verdict", [Verdict(is_kept=True), Verdict(is_kept=False, reason="why")])
+def test_what_watches_a_trial_keeps_it_or_restarts(
+    card: Card,
+    say: Say,
+    bundle: Path,
+    restarts: list[str],
+    verdict: Verdict,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def judged(*_: object) -> Verdict:
+        return verdict
+
+    monkeypatch.setattr(probation, "judge", judged)
+    say(bundle)
+    card.start(is_trial=True)
+    assert say("watch")[0] == exits.OK
+    assert restarts == (["0 tryboot"] if verdict.is_kept else ["0 tryboot", ""])
+    assert card.start() == (Started("B", NEW) if verdict.is_kept else Started("A", OLD))
+    say("watch")
+    shown = json.loads(say("status", "--json")[1])
+    assert shown["trial"] is None
+    assert shown["version"] == (NEW if verdict.is_kept else OLD)
+    assert (shown["outcome"]["is_kept"], shown["outcome"]["reason"]) == (
+        verdict.is_kept,
+        verdict.reason,
+    )
+
+
+def test_a_trial_can_be_kept_at_once_and_left_again(
+    card: Card, say: Say, bundle: Path, restarts: list[str]
+) -> None:
+    say(bundle)
+    card.start(is_trial=True)
+    assert "on trial" in say("status")[1]
+    assert say("commit")[0] == exits.OK
+    assert f"version {OLD} is in slot A: `barnacle update rollback`" in say("status")[1]
+    assert say("rollback")[0] == exits.OK
+    assert restarts == ["0 tryboot", ""]
+    assert card.start() == Started("A", OLD)
+
+
+def test_a_pi_whose_kernel_knows_no_tryboot_is_warned_of(
+    card: Card, say: Say, bundle: Path, restarts: list[str]
+) -> None:
+    (card.root / "proc/device-tree").mkdir()
+    (card.root / "proc/device-tree/compatible").write_bytes(b"raspberrypi,3-model-b\0")
+    assert "set os_prefix= in config.txt back" in say(bundle)[2]
+    assert restarts == [""]
+    assert card.would_start() == Started("B", NEW)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["try"], "no version waits"),
+        (["commit"], "not on trial"),
+        (["rollback"], "no whole version to go back to"),
+        (["missing.update"], "missing.update: No such file"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    say: Say, restarts: list[str], words: list[str], said: str
+) -> None:
+    status, _, err = say(*words)
+    assert status == exits.FAILED
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert restarts == []
+
+
+def test_elsewhere_it_says_how_this_machine_is_updated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["update", "status", "--root", str(tmp_path)]) == exits.FAILED
+    assert "update it in the way in which it was installed" in capsys.readouterr().err
+
+
+def test_a_damaged_update_changes_nothing(
+    card: Card, say: Say, bundle: Path, restarts: list[str]
+) -> None:
+    bundle.write_bytes(bundle.read_bytes()[:-1])
+    status, _, err = say(bundle)
+    assert status == exits.FAILED
+    assert "ends in its middle" in err
+    assert restarts == []
+    assert Records(card.machine().records).trial() is None
