@@ -39,10 +39,12 @@ def turns_of(messages: Sequence[ChatMessage]) -> list[tuple[ChatMessage, ...]]:
     return [tuple(messages[start:end]) for start, end in pairwise([*starts, len(messages)])]
 
 
-def without_ballast(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
+def without_ballast(
+    messages: Sequence[ChatMessage], fresh_turns: int = FRESH_TURNS
+) -> tuple[ChatMessage, ...]:
     """Long results and pictures of older turns become a word each."""
     turns = turns_of(messages)
-    old = len(turns) - FRESH_TURNS
+    old = len(turns) - fresh_turns
     return tuple(
         _stale(message) if age < old else message
         for age, turn in enumerate(turns)

@@ -20,6 +20,7 @@ from agent.dispatch.activity import Activity
 from agent.dispatch.attached import kept, spoken
 from agent.dispatch.choice import Offer
 from agent.dispatch.commands import Command
+from agent.dispatch.histories import Histories
 from agent.dispatch.hooks import Cancel, Hooks
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
@@ -93,6 +94,7 @@ class Conversations:
         self._agent = agent
         self._memory_settings = memory
         self._workspace = workspace
+        self._histories = Histories()
         # When a full disk is told of next
         self._next_told_s = 0.0
 
@@ -183,8 +185,8 @@ class Conversations:
             conversation = accepted.inbound.conversation
             session.append(db, conversation, said)
             if was_too_long:
-                session.halve(db, conversation)
-            session.bound(db, conversation, self._agent.history_tokens)
+                self._histories.halve(db, conversation)
+            self._histories.bound(db, conversation, self._agent.history_tokens)
             inbox.close(db, accepted.inbox_id, state)
             for said_before in accepted.also:
                 inbox.close(db, said_before, InboxState.MERGED)
@@ -218,7 +220,9 @@ class Conversations:
 
     async def forget(self, conversation: str) -> int:
         """Begin the conversation anew; the number of messages that are gone."""
-        return await self._parts.journal.transact(lambda db: session.clear(db, conversation))
+        return await self._parts.journal.transact(
+            lambda db: self._histories.clear(db, conversation)
+        )
 
     async def known(self, inbound: Inbound) -> str:
         """What is remembered of whoever asks, in words."""
@@ -251,7 +255,7 @@ class Conversations:
         memories = await self._recall(inbound)
         key = inbound.conversation
         earlier, model = await self._parts.journal.look(
-            lambda db: (session.history(db, key), choice.chosen(db, key))
+            lambda db: (self._histories.history(db, key), choice.chosen(db, key))
         )
         own = [message.text for message in earlier.messages if message.role is Role.ASSISTANT]
         # Files are read

@@ -7,25 +7,22 @@ Functions take a connection inside a transaction.
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
+from operator import attrgetter
 
 import msgspec
 
 from agent.dispatch.condensing import digest, normalised, with_short_result, without_ballast
 from agent.dispatch.estimate import tokens_of
-from agent.messages import ChatMessage, Provenance, Role
+from agent.messages import ChatMessage, Provenance, Role, ToolCall
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(ChatMessage).decode
 
 # Of what is allowed, so much is left by a compaction: the beginning that a service has cached
 # changes once in many turns, not in every one
 KEPT_SHARE = 0.6
 # Of the results of a turn that is too long by itself; as much as of one that no model took
 LONGEST_RESULT_CHARS = 2000
-# Of the longest history that is usual; a cache of long messages would be a memory hog
-_CACHED_MESSAGES, _LONGEST_CACHED_BYTES = 1024, 1024
 # A message in the database takes about this many bytes for a token, rather fewer
 _BYTES_PER_TOKEN = 3
 
@@ -44,7 +41,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class Kept:
     """One row."""
 
     row_id: int
@@ -53,7 +50,19 @@ class _Kept:
     tokens: int
 
 
-_Read = tuple[ChatMessage, Provenance, int]
+class _Stored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A message as it is written; what a service wanted back belongs to the turn that is over."""
+
+    role: Role
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    tool_name: str = ""
+    is_error: bool = False
+
+
+_decode = msgspec.json.Decoder(ChatMessage).decode
+_STORED = attrgetter(*_Stored.__struct_fields__)
 
 NOTHING_SAID = History((), Provenance.OWNER)
 
@@ -62,21 +71,39 @@ def append(connection: sqlite3.Connection, conversation: str, said: History) -> 
     """Add what a turn said, as a whole."""
     connection.executemany(
         "INSERT INTO turns (conversation, message, provenance) VALUES (?, ?, ?)",
-        [
-            # What a service wanted back belongs to the turn that is over
-            (conversation, _encode(replace(message, echo=None, images=())), int(said.provenance))
-            for message in said.messages
-        ],
+        [(conversation, _written(message), int(said.provenance)) for message in said.messages],
     )
 
 
 def history(connection: sqlite3.Connection, conversation: str) -> History:
     """Everything that is kept of the conversation, oldest first, fit to be shown."""
-    kept = _rows(connection, conversation)
-    shown = kept[_first_turn(kept) :]
-    text, trust = _digest(connection, conversation)
-    messages = without_ballast(normalised([row.message for row in shown]))
+    shown = turns_in(rows(connection, conversation))
+    text, trust = digest_of(connection, conversation)
+    messages = without_ballast(normalised(row.message for row in shown))
     return History(messages, min((trust, *(row.provenance for row in shown))), text)
+
+
+def rows(connection: sqlite3.Connection, conversation: str, after: int = 0) -> list[Kept]:
+    """Everything as it is kept, or what was added after the row with this number."""
+    found = connection.execute(
+        "SELECT id, message, provenance FROM turns WHERE conversation = ? AND id > ? ORDER BY id",
+        (conversation, after),
+    )
+    return [_kept(row_id, _decode(blob), trust) for row_id, blob, trust in found]
+
+
+def turns_in(kept: list[Kept]) -> list[Kept]:
+    """Without the rest of a turn whose beginning is missing."""
+    starts = (place for place, row in enumerate(kept) if row.message.role is Role.USER)
+    return kept[next(starts, len(kept)) :]
+
+
+def digest_of(connection: sqlite3.Connection, conversation: str) -> tuple[str, Provenance]:
+    """What is left of the turns that have gone, and the lowest trust of them."""
+    row = connection.execute(
+        "SELECT text, provenance FROM digests WHERE conversation = ?", (conversation,)
+    ).fetchone()
+    return (row[0], Provenance(row[1])) if row else ("", Provenance.OWNER)
 
 
 def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) -> bool:
@@ -88,7 +115,7 @@ def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) ->
     # Mostly this is all that is looked at
     if size_bytes <= max_tokens * _BYTES_PER_TOKEN:
         return False
-    kept = _rows(connection, conversation)
+    kept = rows(connection, conversation)
     if sum(row.tokens for row in kept) <= max_tokens:
         return False
     _compact(connection, conversation, kept, int(max_tokens * KEPT_SHARE))
@@ -97,7 +124,7 @@ def bound(connection: sqlite3.Connection, conversation: str, max_tokens: int) ->
 
 def halve(connection: sqlite3.Connection, conversation: str) -> None:
     """Keep about half: a model could not be shown all of it."""
-    kept = _rows(connection, conversation)
+    kept = rows(connection, conversation)
     _compact(connection, conversation, kept, sum(row.tokens for row in kept) // 2)
 
 
@@ -111,40 +138,20 @@ def clear(connection: sqlite3.Connection, conversation: str) -> int:
     return connection.execute("DELETE FROM turns WHERE conversation = ?", (conversation,)).rowcount
 
 
-def _rows(connection: sqlite3.Connection, conversation: str) -> list[_Kept]:
-    rows = connection.execute(
-        "SELECT id, message, provenance FROM turns WHERE conversation = ? ORDER BY id",
-        (conversation,),
-    )
-    return [_Kept(row_id, *_read(blob, trust)) for row_id, blob, trust in rows]
+def _written(message: ChatMessage) -> bytes:
+    return _encode(_Stored(*_STORED(message)))
 
 
-def _read(blob: bytes, trust: int) -> _Read:
-    """Every turn of a conversation reads again what the one before it read."""
-    return (_read_again if len(blob) <= _LONGEST_CACHED_BYTES else _read_anew)(blob, trust)
-
-
-def _read_anew(blob: bytes, trust: int) -> _Read:
-    message = _decode(blob)
-    return message, Provenance(trust), tokens_of(message)
-
-
-_read_again = lru_cache(_CACHED_MESSAGES)(_read_anew)
-
-
-def _digest(connection: sqlite3.Connection, conversation: str) -> tuple[str, Provenance]:
-    row = connection.execute(
-        "SELECT text, provenance FROM digests WHERE conversation = ?", (conversation,)
-    ).fetchone()
-    return (row[0], Provenance(row[1])) if row else ("", Provenance.OWNER)
+def _kept(row_id: int, message: ChatMessage, trust: int) -> Kept:
+    return Kept(row_id, message, Provenance(trust), tokens_of(message))
 
 
 def _compact(
-    connection: sqlite3.Connection, conversation: str, kept: Sequence[_Kept], tokens: int
+    connection: sqlite3.Connection, conversation: str, kept: Sequence[Kept], tokens: int
 ) -> None:
     """Let the oldest turns go until the rest costs at most `tokens`; the newest turn stays."""
     gone, rest = _divided(kept, tokens)
-    earlier, trust = _digest(connection, conversation)
+    earlier, trust = digest_of(connection, conversation)
     text = digest(earlier, [row.message for row in gone])
     if gone:
         lowest = min((trust, *(row.provenance for row in gone)))
@@ -159,7 +166,7 @@ def _compact(
         _cut_results(connection, rest)
 
 
-def _divided(kept: Sequence[_Kept], tokens: int) -> tuple[Sequence[_Kept], Sequence[_Kept]]:
+def _divided(kept: Sequence[Kept], tokens: int) -> tuple[Sequence[Kept], Sequence[Kept]]:
     left, start = tokens, len(kept)
     starts = [place for place, row in enumerate(kept) if row.message.role is Role.USER]
     for place in reversed(starts):
@@ -170,19 +177,13 @@ def _divided(kept: Sequence[_Kept], tokens: int) -> tuple[Sequence[_Kept], Seque
     return kept[:start], kept[start:]
 
 
-def _cut_results(connection: sqlite3.Connection, rest: Sequence[_Kept]) -> None:
+def _cut_results(connection: sqlite3.Connection, rest: Sequence[Kept]) -> None:
     """One turn that is too long by itself loses the length of its results."""
     connection.executemany(
         "UPDATE turns SET message = ? WHERE id = ?",
         [
-            (_encode(with_short_result(row.message, LONGEST_RESULT_CHARS)), row.row_id)
+            (_written(with_short_result(row.message, LONGEST_RESULT_CHARS)), row.row_id)
             for row in rest
             if row.message.role is Role.TOOL
         ],
     )
-
-
-def _first_turn(kept: Sequence[_Kept]) -> int:
-    """Without the rest of a turn whose beginning is missing."""
-    starts = (place for place, row in enumerate(kept) if row.message.role is Role.USER)
-    return next(starts, len(kept))
