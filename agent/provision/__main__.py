@@ -1,0 +1,130 @@
+"""What the image's units run: `boot` before everything else, `pairing` beside the agent, `code`.
+
+`code` runs as the agent's own user: nothing of root's is written into that user's folder.
+"""
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.errors import BarnacleError
+from agent.provision import device, regulatory
+from agent.provision.firmware import FOLDER, Firmware
+
+if TYPE_CHECKING:
+    from agent.provision.taking import Places
+
+_log = logging.getLogger("barnacle")
+
+# What the read-only system links to
+DEVICE = Path("/data/device")
+CONNECTIONS = Path("/etc/NetworkManager/system-connections")
+CREDSTORE, ENCRYPTED = Path("/etc/credstore"), Path("/etc/credstore.encrypted")
+STATE = Path("/var/lib/barnacle")
+SCREENS = (Path("/run/issue.d/barnacle.issue"), Path("/dev/tty1"))
+_USER = "barnacle"
+# An interpreter starts, under load, on a slow card
+_CODE_TIMEOUT_S = 120.0
+_MOUNTS = Path("/proc/self/mounts")
+# systemd reads the level at the beginning of a line
+_LEVELS = {logging.INFO: "<6>", logging.WARNING: "<4>", logging.ERROR: "<3>"}
+
+
+def main(words: list[str]) -> int:
+    """The exit status; what a person wrote wrong is no failure of the unit."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Journal("%(message)s"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+    actions = {"boot": _boot, "pairing": _pairing, "code": _code}
+    if len(words) != 1 or words[0] not in actions:
+        _log.error("usage: python -m agent.provision boot | pairing | code")
+        return 2
+    try:
+        actions[words[0]]()
+    except (BarnacleError, OSError) as err:
+        _log.error("%s", err)
+        return 1
+    return 0
+
+
+def appliance() -> "Places":
+    """Where the image keeps things."""
+    from agent.provision.credentials import Credstore  # noqa: PLC0415 - only where needed
+    from agent.provision.taking import Places  # noqa: PLC0415 - as above
+    from agent.settings import SYSTEM_CONFIG  # noqa: PLC0415 - as above
+
+    return Places(SYSTEM_CONFIG, Credstore(CREDSTORE, ENCRYPTED), CONNECTIONS, DEVICE)
+
+
+def _boot() -> None:
+    from agent.provision.boot import Provisioning  # noqa: PLC0415 - the other actions do not
+
+    Provisioning(_firmware(), DEVICE, appliance, _sweep).run()
+    _log.info("this device is called %s", device.name_machine(DEVICE))
+    if country := device.country_kept(DEVICE):
+        took = regulatory.set_country(country)
+        _log.info("the radio %s in %s", "speaks" if took else "is not there to speak", country)
+
+
+def _pairing() -> None:
+    from agent.provision.showing import Showing  # noqa: PLC0415 - the other actions do not
+
+    Showing(_firmware(), DEVICE, STATE / "people.json", SCREENS, _open_code).run()
+
+
+def _open_code(known: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-I", "-m", "agent.provision", "code"],
+        input=known,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=_CODE_TIMEOUT_S,
+        user=_USER,
+        group=_USER,
+        extra_groups=[],
+        env={"HOME": str(STATE), "BARNACLE_STATE_DIR": str(STATE), "PATH": os.defpath},
+    )
+    # Nobody waits for the code of an agent that cannot start; its own log says why
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _code() -> None:
+    """Print a code that counts from now on; nothing where nobody could use it."""
+    from agent import settings  # noqa: PLC0415 - the other actions do not
+    from agent.cli.pair import has_platform  # noqa: PLC0415 - as above
+    from agent.clock import SystemClock  # noqa: PLC0415 - as above
+    from agent.dispatch.codes import Invitation  # noqa: PLC0415 - as above
+    from agent.dispatch.rank import Rank  # noqa: PLC0415 - as above
+    from agent.doorway import Doorway  # noqa: PLC0415 - as above
+
+    chosen, paths = settings.surroundings(os.environ)
+    doorway = Doorway(paths, SystemClock())
+    if doorway.people.owner() is None and has_platform(chosen.channels):
+        known = sys.stdin.readline().strip()
+        sys.stdout.write(doorway.codes.make(Invitation(role=Rank.OWNER.role), known) + "\n")
+
+
+def _firmware() -> Firmware:
+    return Firmware(FOLDER, is_mounted=FOLDER.is_mount())
+
+
+def _sweep(secrets: tuple[str, ...]) -> None:
+    from agent.provision.sweeping import sweep  # noqa: PLC0415 - seldom
+
+    mounts = (line.split() for line in _MOUNTS.read_text().splitlines())
+    partition = next((words[0] for words in mounts if words[1] == str(FOLDER)), "")
+    if partition.startswith("/dev/"):
+        sweep(Path(partition), secrets)
+
+
+class _Journal(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return _LEVELS.get(record.levelno, "") + super().format(record)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

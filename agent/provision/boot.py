@@ -1,0 +1,162 @@
+"""What happens at each start: the card's files are taken over where they are new.
+
+Nothing is imported for a file that was taken over before: the start does not wait for it.
+"""
+
+import hashlib
+import logging
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.errors import BarnacleError, ConfigRefused
+from agent.provision import card
+from agent.provision.firmware import Firmware
+from agent.storage.files import write_atomic
+
+if TYPE_CHECKING:
+    from agent.provision.taking import Places
+    from agent.provision.toml_text import Table
+
+_log = logging.getLogger(__name__)
+
+ERRORS = "barnacle-errors.txt"
+# Of what the card said last time, beside what was taken over of it
+REMEMBERED = "taken-over"
+# Windows hides endings, and Notepad adds one
+_MISNAMED = (f"{card.NAME}.txt", f"{card.NAME}.toml")
+_EXPLANATION = """\
+Barnacle could not use what is on this card, and has changed nothing.
+Correct it in this folder and start the device again. This file goes away when all is well.
+
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Provisioning:
+    """One start.
+
+    Args:
+        state: the folder in which it is remembered what was taken over.
+        places: made only where something is new.
+        sweep: takes what deleted files still hold of secrets off the card.
+    """
+
+    firmware: Firmware
+    state: Path
+    places: "Callable[[], Places]"
+    sweep: Callable[[tuple[str, ...]], None] = field(default=lambda _secrets: None)
+
+    def run(self) -> bool:
+        """Whether all is well; what is not is in the errors file and in the log."""
+        try:
+            self._take_over()
+            self.firmware.remove(ERRORS)
+        except BarnacleError as err:
+            self._complain(str(err))
+            return False
+        except OSError as err:
+            self._complain(f"{err.filename}: {err.strerror}" if err.filename else str(err))
+            return False
+        return True
+
+    def _take_over(self) -> None:
+        folder = self.firmware.folder
+        content = card.read(folder / card.NAME)
+        _refuse_misnamed(folder, content)
+        files = card.left_by_imager(folder)
+        if not files and (not content or _digest(content) == self._remembered()):
+            return
+        text = card.decoded(content, card.NAME)
+        from agent.provision import imager, taking  # noqa: PLC0415 - only where something is new
+
+        places = self.places()
+        left, said = _both(lambda: imager.read(files), lambda: _table(text))
+        plan = taking.planned(_with(left, said), card.NAME, places)
+        taking.take(plan, places)
+        self._wipe(content, text, files)
+        self.sweep(plan.secrets)
+        _log.info("%s was taken over", ", ".join([card.NAME, *(path.name for path in files)]))
+
+    def _wipe(self, content: bytes, text: str, files: tuple[Path, ...]) -> None:
+        """Leave no secret on the card, and remember what it says now."""
+        from agent.provision.settings import CardSettings  # noqa: PLC0415 - as above
+        from agent.provision.wiping import wiped  # noqa: PLC0415 - as above
+
+        folder = self.firmware.folder
+        clean = wiped(text, CardSettings)
+        if clean != text or files:
+            with self.firmware.writable():
+                if clean != text:
+                    content = card.overwrite(folder / card.NAME, content, clean)
+                for path in files:
+                    card.erase(path)
+        write_atomic(self.state / REMEMBERED, _digest(content))
+
+    def _complain(self, problems: str) -> None:
+        for line in problems.splitlines():
+            _log.error("%s", line)
+        try:
+            self.firmware.write(ERRORS, f"{_EXPLANATION}{problems}\n")
+        except (BarnacleError, OSError) as err:
+            _log.error("%s was not written: %s", ERRORS, err)
+
+    def _remembered(self) -> bytes:
+        try:
+            return (self.state / REMEMBERED).read_bytes()
+        except OSError:
+            return b""
+
+
+def _table(text: str) -> "Table":
+    from agent.config import decode  # noqa: PLC0415 - only where something is new
+    from agent.provision.settings import CardSettings  # noqa: PLC0415 - as above
+
+    # For its sentences: what follows works on the table as it was written
+    decode(text, CardSettings, Path(card.NAME))
+    return tomllib.loads(text)
+
+
+def _with(left: "Table", said: "Table") -> "Table":
+    """What the file says goes before what Imager left, key by key."""
+    together: Table = dict(left)
+    for name, table in said.items():
+        before = together.get(name)
+        if isinstance(before, dict) and isinstance(table, dict):
+            together[name] = {**before, **table}
+        else:
+            together[name] = table
+    return together
+
+
+def _both(*readers: "Callable[[], Table]") -> "list[Table]":
+    """What they read; what is wrong with any of them is said at once."""
+    tables, problems = [], []
+    for read in readers:
+        try:
+            tables.append(read())
+        except ConfigRefused as err:
+            problems.append(str(err))
+    if problems:
+        raise ConfigRefused("\n".join(problems))
+    return tables
+
+
+def _refuse_misnamed(folder: Path, content: bytes) -> None:
+    """A file beside one that says nothing is the one that was meant."""
+    for name in _MISNAMED:
+        if (folder / name).exists() and not _says_anything(content):
+            raise ConfigRefused(
+                f"{name}: must be called {card.NAME}; your PC has added an ending that it does "
+                "not show: rename it with endings shown"
+            )
+
+
+def _says_anything(content: bytes) -> bool:
+    return any(line.strip()[:1] not in {b"", b"#", b"["} for line in content.splitlines())
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode()

@@ -1,0 +1,102 @@
+"""`barnacle.toml` as it lies on the card: read as any PC writes it, and wiped where it lies.
+
+A file system of a card has no owners and no journal: what is overwritten in place is gone.
+"""
+
+import os
+from pathlib import Path
+
+from agent.config import MAX_CONFIG_BYTES
+from agent.errors import ConfigRefused
+from agent.storage.files import sync_folder, write_atomic
+
+NAME = "barnacle.toml"
+# In the order in which they count; the last one has nothing in it for us
+IMAGER_FILES = ("firstrun.sh", "custom.toml", "user-data", "network-config", "meta-data")
+_BOM = "\ufeff"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+TAKEN_OVER = (
+    "# Barnacle has taken the secrets of this file over and wiped them: stars stand for them.\n"
+    "# Write a new one over its stars to change it, and leave the others as they are."
+)
+
+
+def read(path: Path) -> bytes:
+    """The file's bytes; none where there is no file.
+
+    Raises:
+        ConfigRefused: it cannot be a configuration.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_CONFIG_BYTES + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as err:
+        raise ConfigRefused(f"{path.name}: cannot be read: {err.strerror}") from err
+    if len(content) > MAX_CONFIG_BYTES:
+        raise ConfigRefused(f"{path.name}: is longer than {MAX_CONFIG_BYTES} bytes")
+    return content
+
+
+def left_by_imager(folder: Path) -> tuple[Path, ...]:
+    """Files that Raspberry Pi Imager left there."""
+    return tuple(folder / name for name in IMAGER_FILES if (folder / name).is_file())
+
+
+def decoded(content: bytes, name: str) -> str:
+    """The text, without the mark that Windows puts before it.
+
+    Raises:
+        ConfigRefused: it is not UTF-8.
+    """
+    if content.startswith(_UTF_16):
+        raise ConfigRefused(
+            f"{name}: was saved as UTF-16, which some editors call Unicode; save it again, and "
+            'choose "UTF-8" as its encoding'
+        )
+    try:
+        return content.decode("utf-8").removeprefix(_BOM)
+    except UnicodeDecodeError as err:
+        line = content.count(b"\n", 0, err.start) + 1
+        raise ConfigRefused(
+            f'{name}: line {line}: not UTF-8; save the file again, and choose "UTF-8" as its '
+            "encoding"
+        ) from err
+
+
+def overwrite(path: Path, content: bytes, wiped: str) -> bytes:
+    """Put the text without secrets over the one with them; what the file holds then.
+
+    First on the same blocks, so that nothing of a secret is left anywhere; then with a note.
+    """
+    mark = _BOM if content.startswith(_BOM.encode()) else ""
+    in_place(path, f"{mark}{wiped}".encode())
+    noted = f"{mark}{_noted(wiped)}".encode()
+    write_atomic(path, noted)
+    return noted
+
+
+def erase(path: Path) -> None:
+    """Take a file away whose content is nobody's any more."""
+    in_place(path, bytes(path.stat().st_size))
+    path.unlink()
+    sync_folder(path.parent)
+
+
+def in_place(path: Path, content: bytes) -> None:
+    """Write over the file from its beginning, without giving any of its blocks away."""
+    handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        written = 0
+        while written < len(content):
+            written += os.pwrite(handle, content[written:], written)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _noted(text: str) -> str:
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    note = TAKEN_OVER.replace("\n", line_end)
+    return text if text.startswith(note) else f"{note}{line_end}{line_end}{text}"

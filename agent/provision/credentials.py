@@ -1,0 +1,119 @@
+"""Secrets that the service is given by systemd: a file each, for root alone, encrypted if possible.
+
+The key that encrypts lies on the same card where there is no TPM: it keeps a copy of one folder
+from being enough, and no thief of the card out.
+"""
+
+import contextlib
+import logging
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.errors import ConfigRefused
+from agent.provision.secret_values import Place
+from agent.storage.files import write_atomic
+
+_log = logging.getLogger(__name__)
+
+# Credentials that barnacle.service takes, and where a configuration would say them
+CREDENTIALS: dict[Place, str] = {
+    ("provider", "api_key"): "api_key",
+    ("channels", "telegram", "token"): "telegram_token",
+    ("channels", "speech", "api_key"): "speech_key",
+}
+# Making the machine's key takes a moment on a slow card; it is no reason to hold up the start
+_PROGRAM_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Credstore:
+    """Where credentials are kept.
+
+    Args:
+        encrypted: None where the service would not find them there.
+        program: systemd's own.
+    """
+
+    plain: Path
+    encrypted: Path | None = None
+    program: str = "systemd-creds"
+
+    def put(self, name: str, value: str) -> None:
+        """Keep it in one place alone.
+
+        Raises:
+            StorageFull: what was kept before still is.
+        """
+        sealed = self._sealed(value) if self.encrypted is not None else b""
+        if sealed and self.encrypted is not None:
+            _make_private(self.encrypted)
+            write_atomic(self.encrypted / _file(name), sealed)
+            (self.plain / _file(name)).unlink(missing_ok=True)
+            return
+        _make_private(self.plain)
+        write_atomic(self.plain / _file(name), f"{value}\n".encode())
+        if self.encrypted is not None:
+            (self.encrypted / _file(name)).unlink(missing_ok=True)
+
+    def read(self, name: str) -> str:
+        """What is kept; empty where nothing is.
+
+        Raises:
+            ConfigRefused: something is kept that cannot be read.
+        """
+        if self.encrypted is not None:
+            with contextlib.suppress(FileNotFoundError):
+                sealed = (self.encrypted / _file(name)).read_bytes()
+                return self._opened(sealed, name)
+        try:
+            return (self.plain / _file(name)).read_text("utf-8").strip()
+        except FileNotFoundError:
+            return ""
+        except (OSError, ValueError) as err:
+            raise ConfigRefused(f"{self.plain / _file(name)} cannot be read") from err
+
+    def drop(self, name: str) -> None:
+        for folder in (self.plain, self.encrypted):
+            if folder is not None:
+                (folder / _file(name)).unlink(missing_ok=True)
+
+    def _sealed(self, value: str) -> bytes:
+        """The value encrypted; empty where this machine cannot do that and undo it again."""
+        # No name in it: the service gives it another one than the file has
+        sealed = self._run(["encrypt", "--with-key=host", "--name=", "-", "-"], value.encode())
+        if sealed and self._run(["decrypt", "--name=", "-", "-"], sealed) == value.encode():
+            return sealed
+        return b""
+
+    def _opened(self, sealed: bytes, name: str) -> str:
+        value = self._run(["decrypt", "--name=", "-", "-"], sealed)
+        if not value:
+            raise ConfigRefused(
+                f"the secret {name} cannot be decrypted any more: write it anew over its stars"
+            )
+        return value.decode("utf-8", "replace")
+
+    def _run(self, words: list[str], given: bytes) -> bytes:
+        try:
+            done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
+                [self.program, *words],
+                input=given,
+                capture_output=True,
+                timeout=_PROGRAM_TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return b""
+        if done.returncode:
+            _log.warning("%s: %s", self.program, done.stderr.decode("utf-8", "replace").strip())
+            return b""
+        return done.stdout
+
+
+def _file(name: str) -> str:
+    return f"barnacle.{name}"
+
+
+def _make_private(folder: Path) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)

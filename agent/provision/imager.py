@@ -1,0 +1,157 @@
+"""What Raspberry Pi Imager left on the card, read as data; none of it is ever run.
+
+Versions differ in the file: `user-data` and `network-config` (cloud-init), `custom.toml`, or
+`firstrun.sh`, of which only lines are read that call the Pi's own settings program.
+"""
+
+import shlex
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from agent.config import decode
+from agent.errors import ConfigRefused
+from agent.provision import card
+from agent.provision.settings import MACHINE_TABLES, MachineSettings
+from agent.provision.toml_text import Table, dumps
+from agent.provision.yaml_lines import Value, parse
+
+FIRST_RUN, CUSTOM_TOML, USER_DATA, NETWORK, META_DATA = card.IMAGER_FILES
+_SETTINGS_PROGRAM = "/usr/lib/raspberrypi-sys-mods/imager_custom"
+_TRUE = frozenset({"true", "yes", "on"})
+
+
+def read(files: Iterable[Path]) -> Table:
+    """What the files say of the machine; a later one wins.
+
+    Raises:
+        ConfigRefused: one line for each thing that is wrong.
+    """
+    table: Table = {}
+    problems = []
+    for path in files:
+        try:
+            told = _READERS[path.name](card.decoded(card.read(path), path.name))
+            checked = {name: told[name] for name in MACHINE_TABLES if told.get(name)}
+            _lower_hostname(checked)
+            decode(dumps(checked), MachineSettings, Path(path.name))
+        except ConfigRefused as err:
+            problems.append(str(err))
+        else:
+            table |= checked
+    if problems:
+        raise ConfigRefused("\n".join(problems))
+    return table
+
+
+def _from_user_data(text: str) -> Table:
+    told = parse(text, USER_DATA)
+    users = told.get("users")
+    keys = told.get("ssh_authorized_keys", [])
+    found = [
+        key
+        for one in (*(users if isinstance(users, list) else ()), {"ssh_authorized_keys": keys})
+        if isinstance(one, dict)
+        for key in _list(one.get("ssh_authorized_keys"))
+    ]
+    device = _said(hostname=told.get("hostname"), timezone=told.get("timezone"))
+    device |= _said(locale=told.get("locale"))
+    return {"device": device, "ssh": {"keys": found} if found else {}}
+
+
+def _from_network(text: str) -> Table:
+    told = parse(text, NETWORK)
+    inner = told.get("network", told)
+    radios = inner.get("wifis") if isinstance(inner, dict) else None
+    for radio in radios.values() if isinstance(radios, dict) else ():
+        points = radio.get("access-points") if isinstance(radio, dict) else None
+        if isinstance(radio, dict) and isinstance(points, dict):
+            for ssid, point in points.items():
+                more = point if isinstance(point, dict) else {}
+                wifi: Table = {"ssid": ssid, "hidden": _is_true(more.get("hidden"))}
+                wifi |= _said(password=more.get("password"))
+                return {"wifi": wifi | _said(country=radio.get("regulatory-domain"))}
+    return {}
+
+
+def _from_custom_toml(text: str) -> Table:
+    try:
+        told = tomllib.loads(text)
+    except ValueError as err:
+        raise ConfigRefused(f"{CUSTOM_TOML}: {err}") from err
+    system, ssh, wlan, locale = (
+        part if isinstance(part := told.get(name), dict) else {}
+        for name in ("system", "ssh", "wlan", "locale")
+    )
+    wifi: Table = {}
+    if wlan.get("ssid"):
+        wifi = {"ssid": wlan["ssid"], "hidden": wlan.get("hidden", False)}
+        wifi |= _said(password=wlan.get("password"), country=wlan.get("country"))
+    return {
+        "device": _said(hostname=system.get("hostname"), timezone=locale.get("timezone")),
+        "ssh": _said(keys=ssh.get("authorized_keys")),
+        "wifi": wifi,
+    }
+
+
+def _from_first_run(text: str) -> Table:
+    device: Table = {}
+    wifi: Table = {}
+    keys: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip().startswith(_SETTINGS_PROGRAM):
+            continue
+        try:
+            _, action, *words = shlex.split(line)
+        except ValueError as err:
+            raise ConfigRefused(f"{FIRST_RUN}: line {number}: cannot be read") from err
+        if action == "set_hostname":
+            device |= _said(hostname="".join(words[:1]))
+        elif action == "set_timezone":
+            device |= _said(timezone="".join(words[:1]))
+        elif action == "enable_ssh":
+            keys = [word for word in words if word != "-k"]
+        elif action == "set_wlan":
+            wifi = _wlan(words)
+    return {"device": device, "wifi": wifi, "ssh": {"keys": keys} if keys else {}}
+
+
+def _wlan(words: list[str]) -> Table:
+    hidden = "-h" in words[:1]
+    ssid, password, country, *_ = [*words[hidden:], "", "", ""]
+    return {"ssid": ssid, "hidden": hidden} | _said(password=password, country=country)
+
+
+def _lower_hostname(table: Table) -> None:
+    """Imager lets it be written large."""
+    device = table.get("device")
+    if isinstance(device, dict) and isinstance(device.get("hostname"), str):
+        device["hostname"] = device["hostname"].lower()
+
+
+def _said(**values: object) -> Table:
+    return {name: value for name, value in values.items() if value}
+
+
+def _list(value: Value | None) -> list[str]:
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, str)]
+    return [value] if isinstance(value, str) and value else []
+
+
+def _is_true(value: Value | None) -> bool:
+    return isinstance(value, str) and value.lower() in _TRUE
+
+
+def _from_meta_data(_text: str) -> Table:
+    """It names an instance of a cloud, which this is none of."""
+    return {}
+
+
+_READERS: Mapping[str, Callable[[str], Table]] = {
+    FIRST_RUN: _from_first_run,
+    CUSTOM_TOML: _from_custom_toml,
+    USER_DATA: _from_user_data,
+    NETWORK: _from_network,
+    META_DATA: _from_meta_data,
+}

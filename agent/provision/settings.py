@@ -1,0 +1,125 @@
+"""What `barnacle.toml` on the card may say beside the agent's own configuration.
+
+Light to import: values alone. A key that is not said leaves what the device has.
+"""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta
+
+from agent.config import Secret, Section
+from agent.settings import Settings
+
+# What standards allow of a network's name, in bytes
+MAX_SSID_BYTES = 32
+# A passphrase, or the 64 hexadecimal digits that it is turned into
+_PASSPHRASE = re.compile(r"[\x20-\x7e]{8,63}|[0-9A-Fa-f]{64}")
+_KINDS = (
+    r"ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521)"
+    r"|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com"
+)
+
+Hostname = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$",
+        description="a name of small letters, digits and -, such as greenhouse",
+    ),
+]
+Locale = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z]{2,3}_[A-Z]{2}(\.UTF-8)?|C\.UTF-8)?$",
+        description="a language and a country, such as de_DE.UTF-8",
+    ),
+]
+Country = Annotated[
+    str,
+    Meta(pattern=r"^([A-Z]{2})?$", description="two capital letters, such as DE, GB or US"),
+]
+PublicKey = Annotated[
+    str,
+    Meta(
+        pattern=rf"^({_KINDS}) [A-Za-z0-9+/]{{32,}}={{0,2}}( [^\r\n]*)?$",
+        max_length=4000,
+        description="one line of a .pub file, such as ssh-ed25519 AAAA... me@laptop",
+    ),
+]
+
+
+class DeviceSettings(Section, frozen=True, kw_only=True):
+    """The `[device]` section: the machine itself."""
+
+    # Its name in the network: NAME.local
+    hostname: Hostname = ""
+    # As in the tz database: Europe/Berlin
+    timezone: Annotated[str, Meta(max_length=64)] = ""
+    # What programs are told as LANG
+    locale: Locale = ""
+
+    def __post_init__(self) -> None:
+        if self.timezone and not _is_zone(self.timezone):
+            raise ValueError(
+                f"timezone must be a place such as Europe/Berlin or UTC, not {self.timezone!r}"
+            )
+
+
+class WifiSettings(Section, frozen=True, kw_only=True):
+    """The `[wifi]` section: the network that the device joins."""
+
+    # Its name; needed
+    ssid: Annotated[str, Meta(max_length=MAX_SSID_BYTES)] = ""
+    # Empty for a network that asks for none
+    password: Secret = Secret()
+    # Decides on which channels the radio may speak
+    country: Country = ""
+    # Its name is not announced
+    hidden: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= len(self.ssid.encode()) <= MAX_SSID_BYTES:
+            raise ValueError(f"ssid must be the network's name, of 1 to {MAX_SSID_BYTES} bytes")
+        if self.password and not _PASSPHRASE.fullmatch(self.password.reveal()):
+            raise ValueError(
+                "password must be 8 to 63 plain characters, or left out for an open network"
+            )
+
+
+class SshSettings(Section, frozen=True, kw_only=True):
+    """The `[ssh]` section: who may log in as root; nobody means that SSH is off."""
+
+    keys: tuple[PublicKey, ...] = ()
+
+
+class MachineSettings(Section, frozen=True, kw_only=True):
+    """What is said of the machine, wherever it is said."""
+
+    device: DeviceSettings = DeviceSettings()
+    wifi: WifiSettings | None = None
+    ssh: SshSettings | None = None
+
+
+class CardSettings(Settings, frozen=True, kw_only=True):
+    """Every key of `barnacle.toml` on the card."""
+
+    device: DeviceSettings = DeviceSettings()
+    wifi: WifiSettings | None = None
+    ssh: SshSettings | None = None
+
+
+# Tables of the card that are not the agent's
+MACHINE_TABLES = tuple(MachineSettings.__struct_fields__)
+
+
+def _is_zone(name: str) -> bool:
+    from zoneinfo import ZoneInfo  # noqa: PLC0415 - only where one is named
+
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError):
+        # ZoneInfoNotFoundError is a KeyError
+        return False
+    except KeyError:
+        return False
+    return True

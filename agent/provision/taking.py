@@ -1,0 +1,220 @@
+"""Taking settings over: planned and checked whole, then kept; the same again changes nothing.
+
+Tables that are said replace the device's tables of that name; the others stay as they are.
+"""
+
+import copy
+import logging
+import os
+import tomllib
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.config import Secret, decode, load
+from agent.errors import ConfigRefused
+from agent.platforms.catalog import configured
+from agent.providers.credentials import chosen_service
+from agent.provision import device, wifi
+from agent.provision.credentials import CREDENTIALS, Credstore
+from agent.provision.secret_values import Place, drop, found, is_starred, put, secrets_in
+from agent.provision.settings import MACHINE_TABLES, CardSettings, MachineSettings
+from agent.provision.toml_text import Table, dumps
+from agent.settings import Settings
+from agent.storage.files import write_atomic
+from agent.wording import key_path
+
+_log = logging.getLogger(__name__)
+
+# Where a service finds what a credential holds, for a look at whether it will do
+_VARIABLES = {
+    "api_key": "BARNACLE_API_KEY",
+    "telegram_token": "BARNACLE_TELEGRAM_TOKEN",
+    "speech_key": "BARNACLE_SPEECH_KEY",
+}
+# Root's to change, and the agent's to read by its group
+_CONFIG_MODE = 0o640
+BEFORE = ".before"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things are kept.
+
+    Args:
+        credstore: None where nobody but the configuration would give secrets to the agent.
+        connections: NetworkManager's; None where the network is not ours to set.
+        device: None where the machine is not.
+    """
+
+    config: Path
+    credstore: Credstore | None = None
+    connections: Path | None = None
+    device: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is kept, all of it checked.
+
+    Args:
+        agent: the whole configuration of the agent.
+        credentials: new ones by their names; an empty one goes.
+        secrets: what was said in plain, to be wiped where it was read.
+    """
+
+    machine: MachineSettings
+    agent: Table
+    credentials: Mapping[str, str]
+    secrets: tuple[str, ...]
+
+
+def planned(told: Table, name: str, places: Places) -> Plan:
+    """What comes of a table as it was read; nothing is changed yet.
+
+    Raises:
+        ConfigRefused: one line for each thing that is wrong.
+    """
+    table = copy.deepcopy(told)
+    settings = decode(dumps(table), CardSettings, Path(name))
+    secrets = dict(secrets_in(settings))
+    before = _existing(places.config)
+    _restore(table, secrets, before, name, places)
+    machine = _machine(table, name)
+    agent = {key: value for key, value in table.items() if key not in MACHINE_TABLES}
+    merged = _merged(before, agent)
+    credentials = _credentials(merged, agent) if places.credstore is not None else {}
+    _check(merged, credentials, name, places)
+    plain = {secret.reveal() for secret in secrets.values()}
+    return Plan(machine, merged, credentials, tuple(one for one in plain if not is_starred(one)))
+
+
+def take(plan: Plan, places: Places) -> None:
+    """Keep everything; safe to be done again where it was cut off.
+
+    Raises:
+        StorageFull: some of it was not kept.
+    """
+    if places.credstore is not None:
+        for credential, value in plan.credentials.items():
+            if value:
+                places.credstore.put(credential, value)
+            else:
+                places.credstore.drop(credential)
+    _write_config(places.config, plan.agent)
+    if plan.machine.wifi is not None and places.connections is not None:
+        wifi.connect(places.connections, plan.machine.wifi)
+    if places.device is not None:
+        device.keep(places.device, plan.machine)
+
+
+def _existing(config: Path) -> Table:
+    """The configuration that the agent has; none where it could not use it either."""
+    if not config.exists():
+        return {}
+    try:
+        load(config, Settings)
+        return tomllib.loads(config.read_text("utf-8-sig"))
+    except ConfigRefused as err:
+        _log.warning("the configuration before is left behind: %s", err)
+        return {}
+
+
+def _restore(
+    table: Table, secrets: Mapping[Place, Secret], before: Table, name: str, places: Places
+) -> None:
+    """Put what was taken over before where its stars stand."""
+    problems = []
+    for place, secret in secrets.items():
+        if not is_starred(secret.reveal()):
+            continue
+        if kept := _kept(place, before, places):
+            put(table, place, kept)
+        else:
+            key = key_path([str(step) for step in place])
+            problems.append(
+                f"{name}: {key}: stars stand for what was taken over before, and there is "
+                "nothing; write the secret itself"
+            )
+    if problems:
+        raise ConfigRefused("\n".join(problems))
+
+
+def _kept(place: Place, before: Table, places: Places) -> str:
+    if place == ("wifi", "password") and places.connections is not None:
+        return wifi.password_kept(places.connections)
+    if place in CREDENTIALS and places.credstore is not None:
+        return places.credstore.read(CREDENTIALS[place])
+    kept = found(before, place)
+    return kept if isinstance(kept, str) else ""
+
+
+def _machine(table: Table, name: str) -> MachineSettings:
+    said = {key: table[key] for key in MACHINE_TABLES if key in table}
+    return decode(dumps(said), MachineSettings, Path(name))
+
+
+def _merged(before: Table, said: Table) -> Table:
+    """Table by table; of the channels each counts by itself."""
+    merged = copy.deepcopy(before) | copy.deepcopy(said)
+    old, new = before.get("channels"), said.get("channels")
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        merged["channels"] = copy.deepcopy({**old, **new})
+    return merged
+
+
+def _credentials(merged: MutableMapping[str, object], said: Table) -> dict[str, str]:
+    """Take out what systemd gives to the agent; empty what is said no more."""
+    credentials = {}
+    for place, name in CREDENTIALS.items():
+        value = found(merged, place)
+        if isinstance(value, str) and value:
+            credentials[name] = value
+            drop(merged, place)
+        elif found(said, place[:-1]) is not None:
+            credentials[name] = ""
+    return credentials
+
+
+def _check(merged: Table, credentials: Mapping[str, str], name: str, places: Places) -> None:
+    """Whether an agent would start with it."""
+    settings = decode(dumps(merged), Settings, Path(name))
+    environ = dict(_environ(credentials, places))
+    try:
+        chosen_service(settings.provider, environ)
+        for platform in configured(settings.channels):
+            _check_secrets(platform.name, list(platform.secrets(settings.channels, environ)))
+    except ConfigRefused as err:
+        raise ConfigRefused(f"{name}: {_in_words_of_the_file(str(err))}") from err
+
+
+def _in_words_of_the_file(text: str) -> str:
+    for place, credential in CREDENTIALS.items():
+        text = text.replace(_VARIABLES[credential], ".".join(map(str, place)))
+    return text
+
+
+def _check_secrets(name: str, secrets: Sequence[Secret]) -> None:
+    if secrets and not any(secrets):
+        raise ConfigRefused(f"channels.{name} has no secret yet: write its token")
+
+
+def _environ(credentials: Mapping[str, str], places: Places) -> Iterator[tuple[str, str]]:
+    for name, variable in _VARIABLES.items():
+        if name in credentials:
+            yield variable, credentials[name]
+        elif places.credstore is not None:
+            yield variable, places.credstore.read(name)
+
+
+def _write_config(path: Path, table: Table) -> None:
+    text = dumps(table).encode() if table else b""
+    old = path.read_bytes() if path.exists() else b""
+    if text.strip() == old.strip():
+        return
+    if old:
+        write_atomic(path.with_name(path.name + BEFORE), old)
+    write_atomic(path, text)
+    if os.geteuid() == 0:
+        os.chown(path, -1, path.parent.stat().st_gid)
+        path.chmod(_CONFIG_MODE)
