@@ -9,6 +9,8 @@ from image.lib.ramdisk import with_data_partition
 from scripts.lib.progress import Progress
 
 _BOOT_FILES = ("bootcode.bin", "*.elf", "fixup*.dat", "overlays", "*.dtb", "LICENCE*")
+# What a person edits before the first start
+SETTINGS = Path(__file__).parents[1] / "barnacle.toml"
 _REMEDY = "Is the disk not full?"
 
 
@@ -99,6 +101,8 @@ class Maker:
         (slot / "initrd.img").write_bytes(with_data_partition(initrd.read_bytes()))
         (slot / "cmdline.txt").write_text(layout.command_line("A") + "\n")
         (tree / "config.txt").write_text(layout.config_txt("A"))
+        # Line ends that every PC's editor knows
+        (tree / SETTINGS.name).write_text(SETTINGS.read_text(), newline="\r\n")
         for pattern in _BOOT_FILES:
             for path in sorted((boot / "firmware").glob(pattern)):
                 place = slot if path.suffix == ".dtb" else tree

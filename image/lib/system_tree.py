@@ -16,6 +16,7 @@ ENABLED = (
     *places.ENABLED,
     "barnacle-data.service",
     "barnacle-healthy.service",
+    *("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service"),
     "systemd-timesyncd.service",
     "systemd-resolved.service",
     "NetworkManager.service",
@@ -28,7 +29,12 @@ DISABLED = (
 )
 MASKED = ("getty.target", "systemd-firstboot.service", "sshd-vsock.socket")
 # Folders that data on the card is mounted on
-MOUNT_POINTS = ("data", "boot/firmware", "etc/barnacle", "etc/credstore")
+MOUNT_POINTS = ("data", "boot/firmware", "etc/barnacle", "etc/credstore", "etc/credstore.encrypted")
+# Files of /etc that the device writes
+LINKS = {
+    "resolv.conf": "../run/systemd/resolve/stub-resolv.conf",
+    **{name: f"/data/device/{name}" for name in ("hostname", "localtime", "locale.conf")},
+}
 _DROPPED = (
     *("boot/*", "usr/lib/raspi-firmware"),
     *("etc/ssh/ssh_host_*", "etc/apt/sources.list*", "etc/hostname"),
@@ -72,9 +78,13 @@ def overlay(root: Path) -> None:
     for name in MOUNT_POINTS:
         (root / name).mkdir(parents=True, exist_ok=True)
     (root / "etc/machine-id").touch(mode=0o444)
-    names = root / "etc/resolv.conf"
-    names.unlink(missing_ok=True)
-    names.symlink_to("../run/systemd/resolve/stub-resolv.conf")
+    for name, to in LINKS.items():
+        link = root / "etc" / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(to)
+    with (root / "usr/lib/os-release").open("a") as release:
+        # Until the first start has given it one
+        release.write('DEFAULT_HOSTNAME="barnacle"\n')
     generators = root / "etc/systemd/system-generators"
     generators.mkdir(parents=True, exist_ok=True)
     # It would open SSH on sockets that nobody listed
