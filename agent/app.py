@@ -49,6 +49,7 @@ from agent.security.approvals import StandingApprovals
 from agent.security.audit import Audit
 from agent.security.estop import EmergencyStop
 from agent.security.redact import Redactor
+from agent.sensing import Sensing
 from agent.servers import Servers
 from agent.settings import Paths, Settings, enable_gpios
 from agent.storage.worker import DatabaseWorker
@@ -92,6 +93,7 @@ class Agent:
     redactor: Redactor
     doorway: Doorway
     agenda: Agenda
+    sensing: Sensing
 
     @property
     def provider(self) -> Provider:
@@ -111,8 +113,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
     redactor = Redactor()
     logs.set_up(settings.log, redactor.redact, log)
     logging.getLogger().addHandler(last_error := LastError(redactor.redact))
-    clock = SystemClock()
-    http = HttpClient()
+    clock, http = SystemClock(), HttpClient()
     embedder = _embedder(settings, paths, environ, http, redactor)
     remembering = open_remembering(settings, paths, embedder, clock)
     every = settings.every_board()
@@ -156,6 +157,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         redactor,
         doorway,
         agenda,
+        Sensing(paths, clock),
     )
 
 
@@ -241,6 +243,7 @@ async def at_work(
             around = (agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places)
             for work in (
                 agent.servers.run(owner.tell),
+                agent.sensing.run(owner.tell),
                 *(watcher.run(owner) for watcher in agent.watchers),
                 _reload(agent, conversations, opened.owner.confirm, owner.tell),
                 _once(dispatcher.resumed, partial(agent.agenda.run, *around)),
@@ -302,7 +305,8 @@ async def _make_safe(agent: Agent, shining: asyncio.Task[None]) -> None:
 def _reporter(agent: Agent, channels: Sequence[str]) -> Reporter:
     told = (agent.provider.name, agent.boards, channels, agent.last_error, agent.stop)
     trouble = agent.activity.troubles.get
-    subjects = Subjects(*told, agent.remembering.sentence, agent.answering.spending, trouble)
+    asked = (agent.remembering.sentence, agent.answering.spending, trouble, agent.sensing.sentences)
+    subjects = Subjects(*told, *asked)
     return Reporter(agent.paths.status_file, subjects, agent.clock)
 
 
@@ -335,7 +339,8 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     memory, registry = agent.remembering.memory, agent.registry
     told = (agent.activity, agent.agenda.told_to, Briefing(agent.paths).sections)
     seams = (agent.journal, memory, registry, runner, agent.clock, offer)
-    parts = Parts(*seams, *told, hooks=open_hooks(agent.settings.hooks.modules))
+    hooks = open_hooks(agent.settings.hooks.modules)
+    parts = Parts(*seams, *told, hooks=hooks, machine=agent.sensing.sentences)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

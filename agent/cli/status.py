@@ -59,6 +59,8 @@ def _rows_of_agent(status: Status | None) -> Iterator[tuple[str, str]]:
         yield (board.name, board_sentence(board))
     for channel in status.channels:
         yield ("channel", f"{channel.name}: {channel.trouble or 'works'}")
+    for sentence in status.machine:
+        yield ("machine", sentence)
     if status.memory:
         yield ("memory", status.memory)
     if status.last_error:

@@ -82,6 +82,8 @@ class Parts:
     # Sections of the prompt that the owner wrote; reads the disk
     briefing: Callable[[], tuple[str, ...]] = tuple
     hooks: Hooks = field(default_factory=Hooks)
+    # What hurts the machine, in sentences; mostly nothing
+    machine: Callable[[], Sequence[str]] = tuple
 
 
 class Conversations:
@@ -271,7 +273,9 @@ class Conversations:
         messages = (
             ChatMessage.system(stable_prompt(setting)),
             ChatMessage.system(
-                changing_prompt(self._parts.clock.wall_s(), memories, earlier.digest)
+                changing_prompt(
+                    self._parts.clock.wall_s(), memories, earlier.digest, self._parts.machine()
+                )
             ),
             *earlier.messages,
             ChatMessage.user(said.text),

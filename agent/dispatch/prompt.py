@@ -60,10 +60,22 @@ def stable_prompt(setting: PromptSetting) -> str:
     return "\n\n".join(stable_sections(setting))
 
 
-def changing_prompt(wall_s: float, memories: Sequence[MemoryEntry], digest: str = "") -> str:
-    """What is new in every turn; `digest` is what is left of turns that are not shown."""
+def changing_prompt(
+    wall_s: float,
+    memories: Sequence[MemoryEntry],
+    digest: str = "",
+    machine: Sequence[str] = (),
+) -> str:
+    """What is new in every turn.
+
+    Args:
+        digest: what is left of turns that are not shown.
+        machine: what is wrong with this machine; mostly nothing.
+    """
     earlier = f"{_EARLIER}\n{digest}" if digest else ""
-    sections = [f"## Date and time\n{_local_time(wall_s)}", earlier, memory_context(memories)]
+    hurts = "\n".join([_MACHINE, *(f"- {one}" for one in machine)]) if machine else ""
+    now = f"## Date and time\n{_local_time(wall_s)}"
+    sections = [now, hurts, earlier, memory_context(memories)]
     return "\n\n".join(section for section in sections if section)
 
 
@@ -98,6 +110,7 @@ def provenance_of(memories: Sequence[MemoryEntry]) -> Provenance:
 _FILES = (
     "[IMAGE:path], [DOCUMENT:path] or [AUDIO:path] in an answer sends that file of the workspace."
 )
+_MACHINE = "## What is wrong with your machine"
 _EARLIER = "## Earlier in this conversation"
 _TASK = (
     "## Task\nDo what the person asks, with tools where they help, and say what came of it. "

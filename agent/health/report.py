@@ -62,6 +62,8 @@ class Subjects:
     spending: Callable[[], str] = lambda: ""
     # Why a channel hears nothing; nothing while all is well
     trouble: Callable[[str], str | None] = lambda _channel: None
+    # What hurts the machine, in sentences; mostly nothing
+    machine: Callable[[], Sequence[str]] = tuple
 
 
 class Reporter:
@@ -91,6 +93,7 @@ class Reporter:
             ),
             memory=self._subjects.memory(),
             storage=self._writable.sentence(),
+            machine=tuple(self._subjects.machine()),
             last_error=self._subjects.last_error.text,
             last_error_at_s=self._subjects.last_error.at_s,
         )
@@ -110,6 +113,7 @@ class Reporter:
             lines.append(f"Spent today: {spending}.")
         if status.storage:
             lines.append(f"{status.storage[0].upper()}{status.storage[1:]}.")
+        lines += [f"{one[0].upper()}{one[1:]}." for one in status.machine]
         if status.memory:
             lines.append(f"Memory: {status.memory}.")
         if status.last_error:

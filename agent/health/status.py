@@ -52,6 +52,8 @@ class Status(msgspec.Struct, frozen=True):
     memory: str = ""
     # Why nothing can be kept; empty while it can
     storage: str = ""
+    # What hurts the machine, in sentences; mostly nothing
+    machine: tuple[str, ...] = ()
     last_error: str = ""
     last_error_at_s: float = 0.0
 

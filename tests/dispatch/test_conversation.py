@@ -78,3 +78,17 @@ async def test_a_file_that_came_is_shown_once_and_told_afterwards(tmp_path: Path
     assert "buy milk" in asked.text
     again = spoken(provider.requests[1])[0]
     assert again.text == f"what is in it?\n\n[DOCUMENT:{note.path}] (note.txt)"
+
+
+async def test_what_hurts_the_machine_is_told_without_changing_what_stays(tmp_path: Path) -> None:
+    provider, channel = ScriptedProvider("yes", "yes"), FakeChannel()
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("are you well?", "1")
+        await channel.wait_for(1)
+        agent.hurts.append("the voltage of the supply is too low")
+        await agent.say("and now?", "2")
+        await channel.wait_for(2)
+    well, hurt = (request.messages for request in provider.requests)
+    assert well[0] == hurt[0]
+    assert "too low" not in well[1].text
+    assert "- the voltage of the supply is too low" in hurt[1].text

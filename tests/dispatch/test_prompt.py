@@ -24,6 +24,14 @@ def test_what_changes_is_no_part_of_what_stays() -> None:
     assert "2027" not in stable_prompt(SETTING)
 
 
+def test_what_is_wrong_with_the_machine_is_told_only_then() -> None:
+    assert "machine" not in changing_prompt(0.0, [])
+    told = changing_prompt(0.0, [entry("x")], "earlier", ["it is hot", "the card makes errors"])
+    assert "## What is wrong with your machine\n- it is hot\n- the card makes errors\n\n" in told
+    # It stands where everything else that changes does
+    assert "machine" not in stable_prompt(SETTING)
+
+
 def test_hardware_is_mentioned_only_where_there_is_some() -> None:
     without = PromptSetting("Barnacle", "workspace", "terminal", has_hardware=False)
     assert "## Hardware" in stable_prompt(SETTING)

@@ -54,6 +54,8 @@ class Running:
         self.tasks = tasks
         self.journal = journal
         self.folder = folder
+        # What is wrong with the machine
+        self.hurts: list[str] = []
 
     async def say(self, text: str, message_id: str = "1", sender: str = "owner") -> None:
         await self.dispatcher.deliver(message(text, message_id, sender), self.tasks)
@@ -80,7 +82,8 @@ async def running(
     gate = Gate(settings.policy, StandingApprovals(folder / "standing.json", clock), stop)
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
     seams = (journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
-    parts = Parts(*seams, hooks=hooks or Hooks())
+    hurts: list[str] = []
+    parts = Parts(*seams, hooks=hooks or Hooks(), machine=lambda: hurts)
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)
@@ -92,7 +95,9 @@ async def running(
     dispatcher = Dispatcher(journal, conversations, channels, delivery, desk)
     try:
         async with asyncio.TaskGroup() as tasks:
-            yield Running(dispatcher, tasks, journal, oversight, folder)
+            agent = Running(dispatcher, tasks, journal, oversight, folder)
+            agent.hurts = hurts
+            yield agent
             raise _Over  # noqa: TRY301 - how a task group is ended from inside
     except* _Over:
         pass

@@ -86,6 +86,19 @@ def test_what_is_to_be_said_of_the_memory_is_told(
     assert reporter.status().memory == "3 memories wait for their vectors"
 
 
+def test_what_hurts_the_machine_is_told(
+    tmp_path: Path, clock: SteppedClock, board: FakeBoard, last_error: LastError
+) -> None:
+    said = [(), ("the card makes errors (3 on mmcblk0p4)",)]
+    stop = EmergencyStop(tmp_path)
+    subjects = Subjects("offline", [board], [], last_error, stop, machine=lambda: said[0])
+    reporter = Reporter(tmp_path / "status.json", subjects, clock)
+    assert reporter.status().machine == ()
+    del said[0]
+    assert "\nThe card makes errors (3 on mmcblk0p4)." in reporter.sentences()
+    assert reporter.status().machine == ("the card makes errors (3 on mmcblk0p4)",)
+
+
 async def test_an_emergency_stop_is_told_first(reporter: Reporter) -> None:
     await reporter._subjects.stop.engage("by Ada")
     assert "STOPPED: the emergency stop is set (by Ada)" in reporter.sentences().splitlines()[1]

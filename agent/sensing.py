@@ -1,0 +1,49 @@
+"""What the machine feels of itself, composed: watched once the agent is at work, told by each turn.
+
+A start loads none of it.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.clock import Clock
+from agent.dispatch.owner import Tell
+from agent.settings import Paths
+
+if TYPE_CHECKING:
+    from agent.health.senses.watching import Watching
+
+# A start has better things to do, and nothing that hurts is new
+FIRST_LOOK_S = 5.0
+
+
+class Sensing:
+    """The senses of one agent; they say nothing until `run` is at work.
+
+    Args:
+        root: where the kernel has its files.
+    """
+
+    def __init__(self, paths: Paths, clock: Clock, root: Path = Path("/")) -> None:
+        self._paths = paths
+        self._clock = clock
+        self._root = root
+        self._watching: Watching | None = None
+
+    def sentences(self) -> tuple[str, ...]:
+        """What hurts; mostly nothing."""
+        return () if self._watching is None else self._watching.sentences()
+
+    async def run(self, tell: Tell) -> None:
+        """Until cancelled."""
+        await self._clock.sleep(FIRST_LOOK_S)
+        self._watching = await asyncio.to_thread(self._made)
+        await self._watching.run(tell)
+
+    def _made(self) -> "Watching":
+        from agent.health.senses.watching import Watching  # noqa: PLC0415 - as the docstring says
+        from agent.machine.readings import Readings  # noqa: PLC0415 - as above
+
+        state_dir = self._paths.state_dir
+        return Watching(Readings(state_dir, self._root), state_dir / "senses.json", self._clock)
