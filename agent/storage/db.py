@@ -4,6 +4,7 @@ WAL with `synchronous=FULL`: what was committed is there after a power cut. One 
 every call belongs in a thread.
 """
 
+import contextlib
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -41,7 +42,8 @@ def open_database(
     """An open database whose schema is `migrations` applied in order, each exactly once.
 
     A file that is not a healthy database is renamed to `*.corrupt.<time>`, of which the
-    newest two are kept, and a fresh one is made; `was_set_aside` tells.
+    newest two are kept, and a fresh one is made; `was_set_aside` tells. One that a later version
+    has changed is brought back into our form with everything in it that we know.
 
     Args:
         page_bytes: of a database that is made now; one that is there keeps its own.
@@ -53,6 +55,8 @@ def open_database(
     if path.exists() and not _is_healthy(path):
         set_aside(path)
     try:
+        if path.exists() and _steps_done(path) > len(migrations):
+            _bring_back(path, migrations, page_bytes)
         return _open(path, migrations, page_bytes)
     except sqlite3.OperationalError as err:
         raise StorageFull(f"{path} cannot be opened: {err}") from err
@@ -90,6 +94,26 @@ def _open(path: Path, migrations: Sequence[str], page_bytes: int) -> sqlite3.Con
         connection.close()
         raise
     return connection
+
+
+def _steps_done(path: Path) -> int:
+    with contextlib.closing(sqlite3.connect(path, timeout=BUSY_TIMEOUT_S)) as connection:
+        (done,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(done)
+
+
+def _bring_back(path: Path, migrations: Sequence[str], page_bytes: int) -> None:
+    """An update was tried and left, or gone back from: its steps are unknown here."""
+    from agent.storage.form import FRESH_SUFFIX, bring_back  # noqa: PLC0415 - hardly ever
+
+    fresh = path.with_name(f"{path.name}{FRESH_SUFFIX}")
+    for left in path.parent.glob(f"{fresh.name}*"):
+        left.unlink()
+    _open(fresh, migrations, page_bytes).close()
+    try:
+        bring_back(path, fresh)
+    except OSError as err:
+        raise StorageFull(f"{path} cannot be brought into an older form: {err}") from err
 
 
 def _migrate(connection: sqlite3.Connection, migrations: Sequence[str]) -> None:

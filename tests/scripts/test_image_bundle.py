@@ -11,6 +11,7 @@ from agent.errors import UpdateRefused
 from agent.update.bundle import MAGIC, Stream, manifest_of, read_header
 from agent.update.installation import Installation
 from agent.update.signature import check_signature
+from agent.update.source import from_file
 from image.lib import bundle, layout
 from tests.fakes.card import NEW, OLD, Card, Started, in_pieces, make_key
 
@@ -79,7 +80,7 @@ async def test_what_a_build_has_left_becomes_an_update_of_any_version(
     assert bundle.main([*map(str, words)]) == 0
     made = Path(capsys.readouterr().out.strip())
     assert made.name == "barnacle-0.3.0.update"
-    await Installation(card.machine()).run(in_pieces(made.read_bytes()))
+    await Installation(card.machine()).run(from_file(made))
     assert card.would_start(is_trial=True) == Started("B", "0.3.0")
 
 
