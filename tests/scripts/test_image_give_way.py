@@ -7,7 +7,7 @@ import pytest
 
 from agent.update.installation import Installation
 from agent.update.records import Phase, Records, Trial
-from tests.fakes.card import NEW, OLD, Card, Started, in_pieces
+from tests.fakes.card import NEW, OLD, Card, Started, in_pieces, make_key
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "image/overlay/usr/lib/barnacle/give-way"
@@ -28,6 +28,11 @@ def give_way(card: Card) -> str:
         timeout=15,
     )
     return done.stdout
+
+
+@pytest.fixture
+def card(tmp_path: Path) -> Card:
+    return Card(tmp_path / "card", make_key(tmp_path / "key.pem"))
 
 
 @pytest.fixture
