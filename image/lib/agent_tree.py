@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MODEL = Path("usr/share/barnacle/model")
 # Debian 13's own
 PYTHON = "3.13"
-_PACKAGES = PREFIX / f"lib/python{PYTHON}/site-packages"
+PACKAGES = PREFIX / f"lib/python{PYTHON}/site-packages"
 _UV = "uv==0.13.8"
 _PLATFORM = "aarch64-manylinux_2_36"
 _LOCKS = ("requirements.lock", "requirements-extras.lock")
@@ -33,7 +33,7 @@ _REMEDY = "Is the network there? pip's and uv's own settings (mirror, proxy) are
 def fill(root: Path, uv: Path, work: Path, progress: Progress) -> None:
     """Put the agent, its packages and its model into the system at `root`."""
     environment = dict(os.environ) | {"UV_LINK_MODE": "copy"}
-    target = ["--target", root / _PACKAGES, "--python-version", PYTHON]
+    target = ["--target", root / PACKAGES, "--python-version", PYTHON]
     target += ["--python", sys.executable, "--python-platform", _PLATFORM, "--no-deps"]
     for name in _LOCKS:
         lock = work / name
@@ -82,7 +82,7 @@ def installer(work: Path, progress: Progress) -> Path:
 
 
 def _tidy(root: Path) -> None:
-    packages = root / _PACKAGES
+    packages = root / PACKAGES
     # These name folders of the machine that builds, and the time
     for pattern in ("*.dist-info/direct_url.json", "*.dist-info/uv_*", ".lock"):
         for path in packages.glob(pattern):

@@ -12,6 +12,7 @@ from pathlib import Path
 from agent import __version__
 from image.lib import agent_tree, bundle, layout, recipe, system_tree
 from image.lib.filesystems import Maker
+from image.lib.pins_library import PinsLibrary
 from scripts.lib import stamps
 from scripts.lib.progress import Progress, StepFailed, say
 
@@ -27,6 +28,8 @@ _PROGRAMS = {
     "mke2fs": "e2fsprogs",
     "systemd-sysusers": "systemd",
     "openssl": "openssl",
+    "swig": "swig",
+    "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross",
 }
 
 
@@ -125,6 +128,8 @@ def _system(base: Path, work: Path, progress: Progress) -> tuple[Path, Path]:
     system_tree.strip(root)
     uv = agent_tree.installer(work, progress)
     agent_tree.fill(root, uv, work, progress)
+    library = PinsLibrary(work, agent_tree.PYTHON, progress)
+    library.install(root / agent_tree.PACKAGES, _archive())
     system_tree.overlay(root)
     system_tree.install_units(root)
     system_tree.configure(root, progress)
@@ -161,10 +166,13 @@ def _base(cache: Path, date: dt.date | None, progress: Progress) -> Path:
     base = cache / f"base-{recipe.base_key(names, day.isoformat())}.tar"
     if not base.exists():
         fresh = base.with_suffix(".new.tar")
-        archive = os.environ.get("BARNACLE_MIRROR") or recipe.mirror()
-        _run(progress, "fetch and unpack Debian", recipe.command(fresh, archive))
+        _run(progress, "fetch and unpack Debian", recipe.command(fresh, _archive()))
         fresh.replace(base)
     return base
+
+
+def _archive() -> str:
+    return os.environ.get("BARNACLE_MIRROR") or recipe.mirror()
 
 
 def _set_aside(root: Path, work: Path) -> Path:

@@ -57,3 +57,10 @@ def command(tar: Path, archive: str) -> list[str]:
     """The command that makes the base."""
     names = ",".join(sorted(packages(PACKAGES.read_text())))
     return ["mmdebstrap", *_OPTIONS, f"--include={names}", RELEASE, str(tar), archive]
+
+
+def extraction(package: str, folder: Path, archive: str) -> list[str]:
+    """The command that unpacks a package of the image's release, and what it needs, for a look."""
+    architecture, _, components, recommends, *_ = _OPTIONS
+    options = [architecture, "--variant=extract", components, recommends]
+    return ["mmdebstrap", *options, f"--include={package}", RELEASE, str(folder), archive]
