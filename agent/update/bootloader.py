@@ -71,8 +71,11 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 @contextlib.contextmanager
-def writable(firmware: Path) -> Iterator[None]:
+def writable(firmware: Path, *, checked: bool = False) -> Iterator[None]:
     """The firmware partition, which is read-only otherwise, taken for writing.
+
+    Args:
+        checked: whatever a cut has left on it is put right before.
 
     Raises:
         UpdateRefused: it cannot be written.
@@ -80,11 +83,8 @@ def writable(firmware: Path) -> Iterator[None]:
     if not firmware.is_mount():
         yield
         return
-    # What a cut left of an earlier write would have the kernel give up in the middle of this one
-    device = _output("findmnt", "--noheadings", "--output", "SOURCE", str(firmware))
-    if _succeeds("umount", str(firmware)):
-        _succeeds("fsck.vfat", "-a", device)
-        _succeeds("mount", str(firmware))
+    if checked:
+        _put_right(firmware)
     if not _succeeds("mount", "-o", "remount,rw", str(firmware)):
         raise UpdateRefused(f"{firmware} cannot be written: is the card's lock set, or is it worn?")
     try:
@@ -92,6 +92,14 @@ def writable(firmware: Path) -> Iterator[None]:
     finally:
         os.sync()
         _succeeds("mount", "-o", "remount,ro", str(firmware))
+
+
+def _put_right(firmware: Path) -> None:
+    """What a cut left of an earlier write would have the kernel give up in the next."""
+    device = _output("findmnt", "--noheadings", "--output", "SOURCE", str(firmware))
+    if _succeeds("umount", str(firmware)):
+        _succeeds("fsck.vfat", "-a", device)
+        _succeeds("mount", str(firmware))
 
 
 def _config(firmware: Path) -> bytes:
@@ -117,7 +125,6 @@ def _succeeds(*command: str) -> bool:
     done = subprocess.run(  # noqa: S603 - system programs, words of ours
         command, capture_output=True, check=False, timeout=_PROGRAM_TIMEOUT_S
     )
-    # fsck: 1 is "put right"; mount and umount know it only for wrong usage
     return done.returncode == 0
 
 

@@ -71,7 +71,7 @@ class Installation:
             self._refuse_unless_fit(manifest, may_go_back=may_go_back)
             # Everything is written once and read once
             self._all_bytes = 2 * manifest.size_bytes
-            with bootloader.writable(self._machine.firmware):
+            with bootloader.writable(self._machine.firmware, checked=True):
                 self._refuse_without_room(manifest)
                 await self._write(manifest, stream)
                 await asyncio.to_thread(self._read_again, manifest)
