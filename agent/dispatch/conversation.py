@@ -6,7 +6,7 @@ Knows nothing of channels' queues; the dispatcher decides when it runs.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +33,7 @@ from agent.dispatch.prompt import (
 )
 from agent.dispatch.quiet import says_nothing
 from agent.dispatch.settings import AgentSettings
-from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
+from agent.dispatch.turn import OnText, TurnOutcome, TurnRunner, TurnSeams
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
@@ -226,6 +226,12 @@ class Conversations:
             lambda db: self._histories.clear(db, conversation)
         )
 
+    def growing(self, show: Callable[[str], Awaitable[None]], inbound: Inbound) -> OnText:
+        """Shows the answer to it while it is written."""
+        from agent.dispatch.growing import Growing  # noqa: PLC0415 - a message needs it, no start
+
+        return Growing(show, self._tools(), inbound.text)
+
     async def known(self, inbound: Inbound) -> str:
         """What is remembered of whoever asks, in words."""
         from agent.dispatch import memories  # noqa: PLC0415 - for those who ask
@@ -249,8 +255,10 @@ class Conversations:
     def _saying(self) -> "Saying":
         from agent.dispatch.saying import Saying  # noqa: PLC0415 - the first answer needs it
 
-        registry = self._parts.registry
-        return Saying(Path(self._workspace), lambda: {spec.name for spec in registry.specs()})
+        return Saying(Path(self._workspace), self._tools)
+
+    def _tools(self) -> Collection[str]:
+        return {spec.name for spec in self._parts.registry.specs()}
 
     async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
         seams = replace(seams, hooks=self._parts.hooks)

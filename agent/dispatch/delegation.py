@@ -77,5 +77,5 @@ def _is_meant(tool: str, names: Sequence[str]) -> bool:
     return any(tool.startswith(name[:-1]) if name.endswith("*") else tool == name for name in names)
 
 
-async def _unseen(_text: str) -> None:
+async def _unseen(*_of_it: object) -> None:
     """What it writes on the way is not for the person."""

@@ -172,7 +172,9 @@ class Dispatcher:
             # A turn that nobody waits for may end with nothing to say
             on_text=_unseen
             if accepted.inbound.strand
-            else partial(channel.draft, accepted.inbound),
+            else self._conversations.growing(
+                partial(channel.draft, accepted.inbound), accepted.inbound
+            ),
             before_effect=partial(self._before_effect, work),
             inquire=partial(
                 self._inquiries.put,
@@ -237,5 +239,5 @@ class Dispatcher:
         return await self._conversations.model(command, inbound)
 
 
-async def _unseen(_text: str) -> None:
+async def _unseen(*_of_it: object) -> None:
     """Show nothing of an answer before it is whole."""

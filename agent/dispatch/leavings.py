@@ -68,7 +68,7 @@ def _code(block: str, tools: Collection[str]) -> str:
         value = json.loads(match[1])
     except (ValueError, RecursionError):
         return block
-    return "" if _is_call(value, tools) else block
+    return "" if is_call(value, tools) else block
 
 
 def _without_calls(text: str, tools: Collection[str]) -> str:
@@ -81,20 +81,21 @@ def _without_calls(text: str, tools: Collection[str]) -> str:
             value, end = json.JSONDecoder().raw_decode(text, match.end())
         except (ValueError, RecursionError):
             continue
-        if _is_call(value, tools):
+        if is_call(value, tools):
             kept += text[place : match.start()]
             place = end
     return kept + text[place:]
 
 
-def _is_call(value: object, tools: Collection[str]) -> bool:
+def is_call(value: object, tools: Collection[str]) -> bool:
+    """Whether it is one, or a list of nothing else."""
     if isinstance(value, list):
-        return bool(value) and all(_is_call(one, tools) for one in value)
+        return bool(value) and all(is_call(one, tools) for one in value)
     if not isinstance(value, dict):
         return False
     inner = value.get("function")
     if isinstance(inner, dict):
-        return _is_call(inner, tools)
+        return is_call(inner, tools)
     named = next((value[key] for key in _NAMED_BY if isinstance(value.get(key), str)), None)
     return named in tools and any(key in value for key in _GIVEN_AS)
 

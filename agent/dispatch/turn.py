@@ -42,7 +42,7 @@ MAX_CALLS_PER_ANSWER = 64
 # Follows a text whose rest never came
 _CUT_MARK = " [cut off]\n"
 
-OnText = Callable[[str], Awaitable[None]]
+OnText = Callable[[str, Provenance, bool], Awaitable[None]]
 BeforeEffect = Callable[[], Awaitable[None]]
 
 
@@ -52,7 +52,7 @@ class TurnSeams:
 
     Args:
         ask: puts a question to the person.
-        on_text: gets the text so far whenever it grows.
+        on_text: gets the text so far whenever it grows, its trust, and whether tools were used.
         before_effect: is awaited before anything that changes the world.
         inquire: asks the person something in words; None where nobody is there.
         abilities: of the channel that the answer goes to.
@@ -237,8 +237,8 @@ class TurnRunner:
                     if isinstance(item, ChatResponse):
                         return item
                     pieces.append(item.text)
-                    shown = "".join([*progress.shown, *pieces])
-                    await seams.on_text(self._redactor.redact_known(shown))
+                    shown = self._redactor.redact_known("".join([*progress.shown, *pieces]))
+                    await seams.on_text(shown, progress.whole.provenance, bool(progress.added))
         except ProviderError:
             # What was shown is not taken back: it is kept and marked as cut
             if pieces:

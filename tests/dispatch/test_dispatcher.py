@@ -26,6 +26,7 @@ from tests.fakes.dispatching import prompt_of, running, spoken
 from tests.fakes.memory import LostMemory, PreparedMemory, entry
 from tests.fakes.provider import (
     BrokenProvider,
+    CutStreamProvider,
     EchoProvider,
     ScriptedProvider,
     StalledProvider,
@@ -376,3 +377,12 @@ async def test_while_stopped_a_tool_that_acts_is_refused_with_the_remedy(tmp_pat
         await channel.wait_for(2)
         assert tool.uses == []
         assert "/estop clear" in provider.requests[-1].messages[-1].text
+
+
+async def test_what_a_model_leaves_is_not_shown_while_it_is_written(tmp_path: Path) -> None:
+    channel = FakeChannel()
+    provider = CutStreamProvider(["It is", " on.", "\n<tool_", 'call>{"name": ', '"arg'])
+    async with running(tmp_path, provider, channel) as agent:
+        await agent.say("is it on?")
+        await channel.wait_for(1)
+    assert channel.drafts == ["It is", "It is on."]

@@ -50,7 +50,7 @@ class Person:
         self.questions.append(question)
         return self.answer
 
-    async def on_text(self, text: str) -> None:
+    async def on_text(self, text: str, *_: object) -> None:
         self.drafts.append(text)
 
     async def before_effect(self) -> None:

@@ -1,0 +1,53 @@
+"""An answer that is still growing, shown as it will be said: no leavings, links as in the end.
+
+A part of it only ever becomes more. How often a platform shows it is the channel's business.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Collection
+
+from agent.dispatch.leavings import without_leavings
+from agent.dispatch.strange_links import STRANGE, without_strange_links
+from agent.dispatch.unfinished import certain
+from agent.messages import Provenance
+
+# Of a long text a word more is not worth another look at all of it
+_PARTS = 64
+# A link whose end is yet to come
+_OPEN_LINK = re.compile(
+    r"(?:!?\[[^\[\]\n]{0,500}(?:\](?:\([^()\n]*)?)?"
+    r"|<?\b(?:h|ht|htt|https?|ft?|ftp|tg?)(?::[^\s<>\"'`\])]*)?)\Z",
+    re.IGNORECASE,
+)
+
+
+class Growing:
+    """What a turn shows the text so far to.
+
+    Args:
+        tools: the names of all there are.
+        said: what the person wrote.
+    """
+
+    def __init__(
+        self, show: Callable[[str], Awaitable[None]], tools: Collection[str], said: str
+    ) -> None:
+        self._show = show
+        self._tools = tools
+        self._said = said
+        self._next_chars = 0
+        self._shown = ""
+
+    async def __call__(self, text: str, trust: Provenance, used_tools: bool) -> None:  # noqa: FBT001 - called through a seam
+        if len(text) < self._next_chars:
+            return
+        self._next_chars = len(text) + len(text) // _PARTS
+        fit = text[: certain(text, self._tools)]
+        fit = without_leavings(fit, self._tools, used_tools=used_tools)
+        if trust <= STRANGE:
+            fit = without_strange_links(_OPEN_LINK.sub("", fit), trust, self._said)
+        # Empty lines may go with what comes after them
+        fit = fit.rstrip()
+        if fit and fit != self._shown:
+            self._shown = fit
+            await self._show(fit)
