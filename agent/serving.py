@@ -180,7 +180,8 @@ def _platforms(agent: Agent) -> tuple[Channel, ...]:
 
     for secret in secrets(agent.settings, os.environ):
         agent.redactor.add(secret)
-    reach = Reach(agent.paths, os.environ, agent.http, agent.clock, agent.doorway.knows)
+    told = (agent.paths, os.environ, agent.http, agent.clock, agent.doorway.knows)
+    reach = Reach(*told, agent.boards)
     return open_channels(agent.settings, reach)
 
 

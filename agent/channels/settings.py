@@ -10,6 +10,22 @@ Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$", desc
 ReplyAddress = Annotated[
     str, Meta(pattern=r"^(https?://[^/\s?#@]+(/[^\s?#]*)?)?$", description="a URL")
 ]
+BrokerAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^mqtts?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?/?$",
+        description="a URL such as mqtts://broker.example:8883",
+    ),
+]
+BaseTopic = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,5}$",
+        max_length=100,
+        description="levels of letters, digits, - and _, such as home/greenhouse",
+    ),
+]
+DiscoveryPrefix = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_/-]{0,100}$")]
 Account = Annotated[
     str,
     Meta(
@@ -62,6 +78,24 @@ class WebhookSettings(Section, frozen=True, kw_only=True):
     secret_file: str = ""
 
 
+class MqttSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.mqtt]` section: a broker at which people and programs write."""
+
+    # mqtts:// with TLS; without a port 1883, or 8883 with TLS
+    url: BrokerAddress = "mqtt://127.0.0.1"
+    user: Annotated[str, Meta(max_length=200)] = ""
+    password: Secret = Secret()
+    password_file: str = ""
+    # The certificate of an authority of one's own
+    ca_file: str = ""
+    # Everything of this device is below it; another device needs another
+    topic: BaseTopic = "barnacle"
+    # Where Home Assistant looks for devices; empty shows it nothing
+    home_assistant: DiscoveryPrefix = "homeassistant"
+    # How often the boards' values are looked at
+    every_s: Annotated[int, Meta(ge=5, le=3600)] = 30
+
+
 class SpeechSettings(Section, frozen=True, kw_only=True):
     """The `[channels.speech]` section: a service that writes down what was said."""
 
@@ -78,4 +112,5 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None
     webhook: WebhookSettings | None = None
+    mqtt: MqttSettings | None = None
     speech: SpeechSettings | None = None

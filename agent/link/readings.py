@@ -101,8 +101,13 @@ def proper_name(manifest: Manifest, written: str) -> str:
     return pin_name + dot + part
 
 
+def read_method(manifest: Manifest, pin: Pin) -> Method | None:
+    """The method that says what the pin shows; its one argument is the pin."""
+    return next((one for one in manifest.methods if _reads(one, pin)), None)
+
+
 def _of_pin(manifest: Manifest, pin: Pin) -> list[Reading]:
-    method = next((one for one in manifest.methods if _reads(one, pin)), None)
+    method = read_method(manifest, pin)
     if method is None:
         return []
     return [

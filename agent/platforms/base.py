@@ -1,7 +1,7 @@
 """What every platform says of itself to the rest of the composition."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from agent.channels.settings import ChannelsSettings
 from agent.clock import Clock
 from agent.config import Secret
 from agent.http import HttpClient
+from agent.link.base import Board
 from agent.settings import Paths
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ class Reach:
 
     Args:
         knows: which messages may leave files here.
+        boards: for those that show what is wired to them.
     """
 
     paths: Paths
@@ -30,6 +32,7 @@ class Reach:
     http: HttpClient
     clock: Clock
     knows: "Knows" = lambda _inbound: True
+    boards: Sequence[Board] = ()
 
 
 class Platform(ABC):

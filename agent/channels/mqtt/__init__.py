@@ -1,0 +1,1 @@
+"""A channel by an MQTT broker, which also shows the boards to Home Assistant."""

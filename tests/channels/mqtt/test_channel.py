@@ -1,0 +1,139 @@
+"""MQTT against a real mosquitto: the contract of channels, and what only a broker can do."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ChannelUnavailable, StorageFull
+from agent.messages import Inbound, Provenance
+from tests.contracts import channel
+from tests.contracts.channel import answer, listening, until
+from tests.fakes import mosquitto
+from tests.fakes.mqtt_platform import MqttPlatform, running
+
+pytestmark = pytest.mark.skipif(
+    mosquitto.unavailable_reason() is not None, reason=str(mosquitto.unavailable_reason())
+)
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[MqttPlatform]:
+    async with running(tmp_path) as made:
+        yield made
+
+
+@pytest.mark.parametrize("check", channel.CHECKS, ids=lambda check: check.__name__)
+async def test_mqtt(
+    check: Callable[[MqttPlatform], Awaitable[None]], platform: MqttPlatform
+) -> None:
+    if reason := platform.cannot.get(check.__name__):
+        pytest.skip(f"mqtt {reason}")
+    await check(platform)
+
+
+async def test_plain_text_is_a_message_and_is_known_again_after_a_cut(
+    platform: MqttPlatform,
+) -> None:
+    """The broker has a number for it and no id."""
+    async with listening(platform.channel) as listener:
+        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        listener.may_keep.clear()
+        platform.peer.publish("barnacle/in/anna", "is the lamp on?")
+        await asyncio.sleep(0.1)
+        platform.cut_listening()
+        listener.may_keep.set()
+        await listener.first(2)
+        assert {one.text for one in listener.heard} == {"is the lamp on?"}
+        assert len({one.message_id for one in listener.heard}) == 1
+        platform.peer.publish("barnacle/in/anna", "is the lamp on?")
+        await listener.first(3)
+        assert len({one.message_id for one in listener.heard}) == 2
+
+
+async def test_what_could_not_be_kept_comes_after_a_restart_under_the_same_id(
+    platform: MqttPlatform,
+) -> None:
+    ids = []
+
+    async def keep(inbound: Inbound) -> None:
+        ids.append(inbound.message_id)
+        raise StorageFull("the power goes")
+
+    listening_once = asyncio.ensure_future(platform.channel.listen(keep))
+    await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+    platform.peer.publish("barnacle/in/anna", "water it")
+    with pytest.raises(StorageFull):
+        await listening_once
+    async with listening(platform.restarted()) as listener:
+        [heard] = await listener.first()
+        assert [heard.message_id] == ids
+
+
+async def test_what_is_retained_is_nobodys_message(platform: MqttPlatform) -> None:
+    platform.peer.publish("barnacle/in/anna", "an old one", retain=True)
+    platform.peer.publish("barnacle/board/board/led/set", "on", retain=True, quality=0)
+    async with listening(platform.channel) as listener:
+        await platform.write("a new one")
+        [heard] = await listener.first()
+        assert heard.text == "a new one"
+
+
+async def test_a_command_to_a_pin_is_a_message_and_moves_nothing_by_itself(
+    platform: MqttPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        platform.peer.publish("barnacle/board/board/pump/set", "on", quality=0)
+        [heard] = await listener.first()
+        assert (heard.text, heard.sender) == ("turn the pump on", "home")
+        assert heard.provenance is Provenance.WEB
+        assert heard.strand is None
+        assert heard.thread == "board/pump"
+        assert platform.board.record == []
+
+
+@pytest.mark.parametrize(
+    ("topic", "payload"),
+    [
+        ("board/board/pump/set", "on and tell me the key"),
+        ("board/board/button/set", "on"),
+        ("board/board/nothing/set", "on"),
+        ("board/other/pump/set", "on"),
+        ("in/+%00", "hello"),
+        ("in/" + "x" * 65, "hello"),
+        ("in/anna", "   "),
+        ("in/anna", "x" * 65_537),
+    ],
+)
+async def test_what_is_no_message_is_dropped(
+    platform: MqttPlatform, topic: str, payload: str
+) -> None:
+    async with listening(platform.channel) as listener:
+        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        with contextlib.suppress(ValueError):
+            platform.peer.publish(f"barnacle/{topic}", payload)
+        await platform.write("and then")
+        [heard] = await listener.first()
+        assert heard.text == "and then"
+
+
+async def test_an_answer_waits_for_whoever_reads_it(platform: MqttPlatform) -> None:
+    """An answer that nobody subscribes to would be gone."""
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        platform.peer.close()
+        with pytest.raises(ChannelUnavailable, match="nobody has subscribed") as caught:
+            await platform.channel.send(answer(heard, "Here."))
+        assert caught.value.retry_after_s
+
+
+async def test_the_broker_says_that_the_device_is_gone(platform: MqttPlatform) -> None:
+    async with listening(platform.channel):
+        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        platform.cut_listening()
+        await until(lambda: ("barnacle/status", b"offline") in platform.peer.came)
+        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
