@@ -238,7 +238,7 @@ async def at_work(
             for work in (*(board.run() for board in agent.boards), *always):
                 tasks.create_task(work)
             # What begins by itself comes through no door
-            deliver = partial(dispatcher.take, tasks=tasks)
+            deliver = partial(dispatcher.begin, tasks=tasks)
             owner = agent.doorway.owner = opened.reached(delivery, deliver, tasks)
             around = (agent.journal, delivery, deliver, owner.tell, lambda: opened.owner.places)
             for work in (

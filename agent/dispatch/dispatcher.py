@@ -85,6 +85,11 @@ class Dispatcher:
             )
             tasks.create_task(self._delivery.send_unrecorded(told))
 
+    async def begin(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Take what nobody wrote, after what an earlier run left: it would be taken for that."""
+        await self.resumed.wait()
+        await self.take(inbound, tasks)
+
     async def take(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
         """Take a message; when this returns it is committed, or was known already."""
         command = command_of(inbound.text)
