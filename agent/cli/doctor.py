@@ -47,6 +47,7 @@ from agent.health.checks import (
     skills,
     spending,
     state,
+    update,
 )
 from agent.health.doctor import examine
 
@@ -66,6 +67,7 @@ CHECKS: Mapping[str, Check] = {
     "dns": dns.check,
     "journal": journal.check,
     "service": service.check,
+    "update": update.check,
     "chat": chat.check,
     "channels": channels.check,
     "people": people.check,
