@@ -386,29 +386,3 @@ async def test_what_a_model_leaves_is_not_shown_while_it_is_written(tmp_path: Pa
         await agent.say("is it on?")
         await channel.wait_for(1)
     assert channel.drafts == ["It is", "It is on."]
-
-
-async def test_what_begins_by_itself_at_the_start_is_answered_once(tmp_path: Path) -> None:
-    channel = FakeChannel()
-    async with running(tmp_path, EchoProvider(), channel) as agent:
-        begun = agent.tasks.create_task(agent.dispatcher.begin(message("it is dry"), agent.tasks))
-        # As long as a start takes, and longer
-        await asyncio.sleep(0.05)
-        await agent.dispatcher.resume(agent.tasks)
-        await begun
-        await agent.say("hi", "2")
-        assert await channel.wait_for(2) == ["echo: it is dry", "echo: hi"]
-        assert await agent.journal.transact(inbox.unanswered) == []
-
-
-async def test_what_is_told_at_the_start_is_sent_once(tmp_path: Path) -> None:
-    channel = FakeChannel()
-    async with running(tmp_path, EchoProvider(), channel) as agent:
-        delivery = agent.dispatcher._delivery
-        told = await delivery.announce("fake", "me", "it is dry")
-        assert told is not None
-        sending = agent.tasks.create_task(delivery.send(told))
-        await agent.dispatcher.resume(agent.tasks)
-        await sending
-        await agent.say("hi")
-        assert await channel.wait_for(2) == ["it is dry", "echo: hi"]
