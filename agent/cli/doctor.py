@@ -1,4 +1,7 @@
-"""`barnacle doctor`: what is wrong and what to do; exit status 1 when something failed."""
+"""`barnacle doctor`: what is wrong and what to do; exit status 1 when something failed.
+
+`--fix` puts right first what is the agent's own, and says what it did.
+"""
 
 import asyncio
 from argparse import Namespace
@@ -49,7 +52,10 @@ from agent.health.checks import (
     state,
     update,
 )
-from agent.health.doctor import examine
+from agent.health.doctor import examine, mend
+from agent.health.repairs import folders, indexes, leftovers, rights
+from agent.health.repairs import service as service_repair
+from agent.health.repairs.base import Repair
 
 CHECKS: Mapping[str, Check] = {
     "python": python.check,
@@ -94,11 +100,27 @@ CHECKS: Mapping[str, Check] = {
 _MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.FAILED: "FAILED "}
 
 
+# In this order: what a later one looks at is there by then
+REPAIRS: Mapping[str, Repair] = {
+    "folders": folders.repair,
+    "rights": rights.repair,
+    "leftovers": leftovers.repair,
+    "indexes": indexes.repair,
+    "service": service_repair.repair,
+}
+
+
 def run(arguments: Namespace) -> int:
-    findings = asyncio.run(_examined(patient_of(arguments)))
+    deeds, findings = asyncio.run(_seen_to(patient_of(arguments), fix=arguments.fix))
     if arguments.json:
-        say_json({name: _as_json(finding) for name, finding in findings.items()})
+        found = {name: _as_json(finding) for name, finding in findings.items()}
+        say_json({"repairs": deeds, "checks": found} if arguments.fix else found)
     else:
+        for deed in deeds:
+            mark = "fixed  " if deed["done"] else "to do  "
+            print(f"{mark}  {deed['repair']:<10}  {clean(str(deed['sentence']))}")
+        if arguments.fix and not deeds:
+            print("fixed    nothing     there was nothing that can be put right from here")
         for name, finding in findings.items():
             print(f"{_MARKS[finding.level]}  {name:<10}  {clean(finding.sentence)}")
     failed = any(finding.level is Level.FAILED for finding in findings.values())
@@ -110,9 +132,16 @@ def checks_of(patient: Patient) -> Mapping[str, Check]:
     return {**CHECKS, **platforms.checks_of(patient)}
 
 
-async def _examined(patient: Patient) -> dict[str, Finding]:
+async def _seen_to(
+    patient: Patient, *, fix: bool
+) -> tuple[list[dict[str, object]], dict[str, Finding]]:
+    """What was done, and how it is after that."""
     try:
-        return await examine(patient, checks_of(patient))
+        done = [
+            {"repair": name, "done": deed.is_done, "sentence": deed.sentence}
+            async for name, deed in mend(patient, REPAIRS if fix else {})
+        ]
+        return done, await examine(patient, checks_of(patient))
     finally:
         await patient.embedder.aclose()
 

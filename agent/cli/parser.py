@@ -97,12 +97,18 @@ def _add_looking(commands: Commands) -> None:
         examples="  barnacle status\n  barnacle status --json | jq -r .agent.board.state\n",
         json=True,
     )
-    add(
+    doctor = add(
         commands,
         "doctor",
         "Look for what is wrong and say what to do about it",
-        examples="  barnacle doctor\n  barnacle doctor --json\n",
+        examples="  barnacle doctor\n  barnacle doctor --fix\n  barnacle doctor --json\n",
         json=True,
+    )
+    doctor.add_argument(
+        "--fix",
+        action="store_true",
+        help="first put right what is the agent's own: missing folders, rights of its files, a "
+        "stale socket, indexes of its databases, a service that hears nobody; says what it did",
     )
 
 

@@ -105,6 +105,7 @@ class Patient:
             configured; raises ChannelUnavailable.
         look_up: finds a name, or raises OSError.
         analyzer: systemd's program for looking at units; the usual one where it is None.
+        manager: its program for starting them; the same.
         probe_gateway: where it listens, in a sentence; None where it is not configured; raises
             ConfigRefused.
         find_service: the service that answers, None for none; raises ConfigRefused.
@@ -137,6 +138,7 @@ class Patient:
     hear: Callable[[], Awaitable[Mapping[str, float]]] | None = None
     look_up: Callable[[str], object] = _look_up
     analyzer: Path | None = None
+    manager: Path | None = None
     probe_gateway: Callable[[], str] | None = None
     platforms: Mapping[str, Probe] = field(default_factory=dict)
     takes_terminals: Callable[[], bool] = lambda: False

@@ -1,56 +1,122 @@
-"""What beneath the agent's own folder is open to others, or belongs to them.
+"""What beneath the agent's own folder is open to others, or belongs to them, and how that ends.
 
-Looks at ours alone: what a person put into the workspace has its own rules.
+Looks at ours alone: what a person put into the workspace has its own rules. What is changed is
+opened first, by its folder, without following a link: root may do this in somebody else's folder.
 """
 
+import contextlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 # Shared with people and programs on purpose
 _SHARED = frozenset({"workspace", "chat.sock", "model"})
 # Far more files than an agent has; a folder of somebody else's is not walked through
 _MOST_FILES = 20_000
+_OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file or a folder, by the open folder that it is in."""
+
+    path: Path
+    folder: int
+    status: os.stat_result
 
 
 def exposed(folder: Path) -> list[Path]:
     """What others may read: the folder itself, or, where they may enter it, files in it."""
-    try:
-        mode = folder.stat().st_mode
-    except OSError:
-        return []
+    mode = _mode(folder)
     # Nobody comes through a folder that is closed
     if not mode & (stat.S_IRWXG | stat.S_IRWXO):
         return []
-    inside = (path for path, found in _ours(folder) if found.st_mode & stat.S_IRWXO)
-    return [folder, *inside] if mode & stat.S_IRWXO else list(inside)
+    inside = [found.path for found in _ours(folder) if found.status.st_mode & stat.S_IRWXO]
+    return [folder, *inside] if mode & stat.S_IRWXO else inside
 
 
 def foreign(folder: Path) -> list[Path]:
     """What does not belong to whom the folder belongs."""
+    return [found.path for found in _foreign(folder)]
+
+
+def take_from_others(folder: Path) -> int:
+    """Close what is exposed; how many could be."""
+
+    def close(handle: int) -> None:
+        os.fchmod(handle, stat.S_IMODE(os.fstat(handle).st_mode) & ~stat.S_IRWXO)
+
+    closed = 0
+    for found in _ours(folder):
+        if found.status.st_mode & stat.S_IRWXO:
+            closed += _changed(found, close)
+    if (mode := _mode(folder)) & stat.S_IRWXO:
+        with contextlib.suppress(OSError):
+            folder.chmod(stat.S_IMODE(mode) & ~stat.S_IRWXO)
+            closed += 1
+    return closed
+
+
+def give_back(folder: Path) -> int:
+    """Let what is foreign belong to whom the folder belongs; how much could be."""
+    owner = folder.stat()
+    return sum(
+        _changed(found, lambda handle: os.fchown(handle, owner.st_uid, owner.st_gid))
+        for found in _foreign(folder)
+    )
+
+
+def _changed(found: _Found, change: Callable[[int], None]) -> bool:
+    try:
+        handle = os.open(found.path.name, _OPEN_FLAGS, dir_fd=found.folder)
+    except OSError:
+        return False
+    try:
+        status = os.fstat(handle)
+        # A second name may be one outside: that file is not ours
+        if stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink == 1):
+            change(handle)
+            return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
+def _foreign(folder: Path) -> Iterator[_Found]:
     try:
         owner = folder.stat().st_uid
     except OSError:
-        return []
-    return [path for path, found in _ours(folder) if found.st_uid != owner]
+        return
+    yield from (found for found in _ours(folder) if found.status.st_uid != owner)
 
 
-def _ours(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+def _ours(folder: Path) -> Iterator[_Found]:
+    """Links apart: they have no rights, and what they lead to is not ours."""
     count = 0
-    for place, folders, files in os.walk(folder):
-        if Path(place) == folder:
+    for place, folders, files, handle in os.fwalk(folder):
+        is_top = Path(place) == folder
+        if is_top:
             folders[:] = [name for name in folders if name not in _SHARED]
         for name in (*folders, *files):
-            if Path(place) == folder and name in _SHARED:
+            if is_top and name in _SHARED:
                 continue
             count += 1
             if count > _MOST_FILES:
                 return
-            path = Path(place) / name
             try:
-                found = path.lstat()
+                status = os.stat(name, dir_fd=handle, follow_symlinks=False)
             except OSError:
                 continue
-            if not stat.S_ISLNK(found.st_mode):
-                yield path, found
+            if not stat.S_ISLNK(status.st_mode):
+                yield _Found(Path(place) / name, handle, status)
+
+
+def _mode(folder: Path) -> int:
+    try:
+        return folder.stat().st_mode
+    except OSError:
+        return 0

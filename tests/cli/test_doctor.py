@@ -7,6 +7,7 @@ from agent.cli import doctor, exits
 from agent.cli.main import main
 from agent.health import visit
 from agent.health.base import Finding, Patient
+from agent.health.repairs.base import Deed
 
 
 @pytest.fixture(autouse=True)
@@ -102,3 +103,37 @@ def test_each_backend_of_the_memory_is_reached_or_says_why_not(
     assert found["level"] == level
     assert said in found["sentence"]
     assert not (tmp_path / "state" / "memory").exists()
+
+
+def test_what_can_be_put_right_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--fix"]) == exits.OK
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == f"fixed    folders     made {tmp_path / 'state'}"
+    assert main(["doctor", "--fix", "--json"]) == exits.OK
+    found = json.loads(capsys.readouterr().out)
+    assert found["repairs"] == []
+    assert found["checks"]["state"]["level"] == "ok"
+
+
+def test_without_being_asked_nothing_is_put_right(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def repair(_: Patient) -> list[Deed]:
+        raise AssertionError
+
+    with_finding(monkeypatch, Finding.ok("well"))
+    monkeypatch.setattr(doctor, "REPAIRS", {"thing": repair})
+    assert main(["doctor"]) == exits.OK
+    assert capsys.readouterr().out == "ok       thing       well\n"
+
+
+def test_what_a_person_has_to_do_is_marked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def repair(_: Patient) -> list[Deed]:
+        return [Deed("run \x1bsudo", is_done=False)]
+
+    with_finding(monkeypatch, Finding.ok("well"))
+    monkeypatch.setattr(doctor, "REPAIRS", {"thing": repair})
+    main(["doctor", "--fix"])
+    assert capsys.readouterr().out.splitlines()[0] == "to do    thing       run sudo"

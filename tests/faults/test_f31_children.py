@@ -15,6 +15,7 @@ import pytest
 
 from agent.channels.signal.linking import link_by_program
 from agent.health.checks import service
+from agent.health.repairs import service as service_repair
 from agent.machine.readings import Readings
 from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
@@ -103,6 +104,12 @@ async def told_to_systemd_analyze(folder: Path) -> str:
     return told(program)
 
 
+async def told_to_systemctl(folder: Path) -> str:
+    program = script(folder, "systemctl")
+    assert await service_repair.asked(program, "restart", "barnacle.service")
+    return told(program)
+
+
 async def told_to_a_camera(folder: Path) -> str:
     program = script(folder, "snap")
     await taken(Album(folder, SteppedClock()), "camera", [str(program)])
@@ -175,6 +182,7 @@ def run_by_the_runner(program: Path) -> None:
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/channels/signal/linking.py: link_by_program": told_to_signal_cli,
     "agent/health/checks/service.py: asked": told_to_systemd_analyze,
+    "agent/health/repairs/service.py: asked": told_to_systemctl,
     "agent/memory/lucid_tool.py: _answer": told_to_lucid,
     "agent/security/sandbox_bubblewrap.py: trouble": told_to_a_trial_of_bubblewrap,
     "agent/security/sandbox_process.py: run_here": told_to_a_process_with_limits,

@@ -1,8 +1,10 @@
 import asyncio
+from collections.abc import Mapping
 
 from agent.errors import LinkLost
 from agent.health.base import Finding, Level, Patient
-from agent.health.doctor import examine
+from agent.health.doctor import examine, mend
+from agent.health.repairs.base import Deed, Repair
 
 
 async def healthy(_: Patient) -> Finding:
@@ -56,3 +58,41 @@ async def test_checks_run_at_the_same_time(patient: Patient) -> None:
 
     found = await examine(patient, {"a": meeting, "b": meeting}, timeout_s=5)
     assert [finding.level for finding in found.values()] == [Level.OK, Level.OK]
+
+
+async def mended(patient: Patient, repairs: Mapping[str, Repair]) -> list[tuple[str, Deed]]:
+    return [done async for done in mend(patient, repairs, timeout_s=0.01)]
+
+
+async def test_repairs_go_one_after_the_other(patient: Patient) -> None:
+    order: list[str] = []
+
+    async def first(_: Patient) -> list[Deed]:
+        await asyncio.sleep(0)
+        order.append("first")
+        return [Deed("made it")]
+
+    async def second(_: Patient) -> list[Deed]:
+        order.append("second")
+        return []
+
+    assert await mended(patient, {"a": first, "b": second}) == [("a", Deed("made it"))]
+    assert order == ["first", "second"]
+
+
+async def test_a_repair_that_fails_or_hangs_spoils_no_other(patient: Patient) -> None:
+    async def fail(_: Patient) -> list[Deed]:
+        raise PermissionError(13, "Permission denied")
+
+    async def hang(_: Patient) -> list[Deed]:
+        await asyncio.Event().wait()
+        return []
+
+    async def work(_: Patient) -> list[Deed]:
+        return [Deed("made it")]
+
+    done = dict(await mended(patient, {"a": fail, "b": hang, "c": work}))
+    assert not done["a"].is_done
+    assert "Permission denied" in done["a"].sentence
+    assert "hangs" in done["b"].sentence
+    assert done["c"].is_done

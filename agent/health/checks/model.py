@@ -30,6 +30,8 @@ async def check(patient: Patient) -> Finding:
 
 
 def _finding(folder: Path) -> Finding:
+    if not (folder / _FILES[0]).exists():
+        return Finding.ok(f"there is none in {folder}")
     if missing := [name for name in _FILES if not (folder / name).is_file()]:
         return Finding.warning(f"{folder} lacks {' and '.join(missing)}: {_REMEDY}")
     sizes = ", ".join(f"{name} {(folder / name).stat().st_size // 1000} kB" for name in _FILES)

@@ -10,6 +10,7 @@ from pathlib import Path
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
 from agent.health.ownership import exposed, foreign
+from agent.health.repairs.base import as_root
 
 _CREDENTIALS = "etc/credstore"
 _OURS = "barnacle."
@@ -26,11 +27,11 @@ def _finding(patient: Patient) -> Finding:
     folder = patient.state_dir
     if open_files := exposed(folder):
         shown = _listed(open_files)
-        return Finding.failed(f"others may read {shown}: `barnacle doctor --fix` closes them")
+        return Finding.failed(f"others may read {shown}: `barnacle doctor --fix` closes it")
     if others := foreign(folder):
         return Finding.failed(
             f"{_listed(others)} in {folder} belong to somebody else, perhaps since barnacle was "
-            "run by another user: `sudo barnacle doctor --fix` gives them back"
+            f"run by another user: {as_root(folder)} gives them back"
         )
     if readable := list(_readable_credentials(patient.readings.kernel.root)):
         return Finding.failed(f"others may read {_listed(readable)}: `sudo chmod 600` them")

@@ -1,0 +1,24 @@
+"""What every repair has in common: it touches what is the agent's own, and says what it did."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.health.base import Patient
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What was put right, or a sentence on what keeps it from being."""
+
+    sentence: str
+    is_done: bool = True
+
+
+# Does nothing, and says nothing, where nothing is wrong
+Repair = Callable[[Patient], Awaitable[list[Deed]]]
+
+
+def as_root(folder: Path) -> str:
+    """The command for what is not ours to do."""
+    return f"`sudo barnacle doctor --fix --state-dir {folder}`"
