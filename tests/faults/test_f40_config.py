@@ -5,7 +5,7 @@ import contextlib
 import io
 import itertools
 import typing
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from agent.cli import exits
 from agent.cli.main import main
 from agent.config import MAX_CONFIG_BYTES, Secret, load
 from agent.dispatch.dispatcher import Dispatcher
+from agent.messages import Outbound
 from agent.reloading import LOOK_S
 from agent.settings import Paths, Settings
 from tests.fakes.channel import LocalChannel, message
@@ -97,15 +98,16 @@ class Running:
 
     async def say(self, text: str) -> str:
         """The answer to a message."""
-        already = len(self.channel.sent)
-        await self.dispatcher.deliver(
-            message(text, f"{next(self.numbers)}", channel="terminal"), self.tasks
-        )
-        return (await self.channel.wait_for(already + 1))[-1]
+        number = f"{next(self.numbers)}"
+        await self.dispatcher.deliver(message(text, number, channel="terminal"), self.tasks)
+        return await self._sent(lambda one: one.in_reply_to == number)
 
     async def told(self, words: str) -> str:
         """What the owner is told of a change, as soon as they are."""
-        while not (found := [one.text for one in self.channel.sent if words in one.text]):
+        return await self._sent(lambda one: words in one.text)
+
+    async def _sent(self, is_it: Callable[[Outbound], bool]) -> str:
+        while not (found := [one.text for one in self.channel.sent if is_it(one)]):
             self.channel.arrived.clear()
             await self.channel.arrived.wait()
         return found[-1]
@@ -181,8 +183,7 @@ async def test_a_reload_during_a_turn_lets_it_end(tmp_path: Path) -> None:
         saying = asyncio.create_task(running.say("hello"))
         running.write(name="Anna", key=NEW)
         assert await running.told("provider.api_key")
-        await saying
-        assert "fine" in [one.text for one in running.channel.sent]
+        assert await saying == "fine"
         assert await running.say("hello") == "fine"
         assert service.seen[-1] == NEW
 

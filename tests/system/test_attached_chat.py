@@ -115,7 +115,7 @@ def test_an_agent_that_dies_in_a_turn_answers_once_when_it_is_back(tmp_path: Pat
         config = config_for(service)
         with DaemonProcess(tmp_path, config) as daemon, TerminalChat(tmp_path, config) as chat:
             chat.type("do it")
-            chat.sees("Well, ")
+            chat.sees("Well,")
             daemon.kill()
             chat.sees(GONE_TEXT)
             daemon.start()
@@ -140,7 +140,7 @@ def test_what_is_typed_while_the_agent_is_away_is_said_when_it_is_back(tmp_path:
         daemon.start()
         chat.sees(BACK_TEXT)
         # What was typed is on the screen already: the answer is what is kept of it
-        until(lambda: len(answers_sent(tmp_path)) == 1)
+        until(lambda: [state for _, state in answers_sent(tmp_path)] == ["sent"])
         assert "Mei" in chat.say("what is my sister called?")
     assert len(answers_sent(tmp_path)) == 2
 
@@ -164,7 +164,7 @@ def test_ctrl_c_breaks_off_the_turn_and_a_second_one_leaves(tmp_path: Path) -> N
         config = config_for(service)
         with DaemonProcess(tmp_path, config), TerminalChat(tmp_path, config) as chat:
             chat.type("do it")
-            chat.sees("Well, ")
+            chat.sees("Well,")
             chat.interrupt()
             chat.sees("Stopped.")
             chat.sees("\n> ")
