@@ -26,15 +26,15 @@ from tests.fakes.loopback import LoopbackChannel
 _BOARD_LIMIT_S = 10.0
 
 
-async def serve(config: Path, state: Path, socket: str, point: str) -> None:
+async def main(config: str, state: str, socket: str, point: str) -> None:
     """Until it is killed."""
-    settings, paths = surroundings(os.environ, str(config), str(state))
+    settings, paths = surroundings(os.environ, config, state)
     agent = assemble(settings, paths, os.environ, sys.stderr)
     reach = Reach(paths, os.environ, agent.http, agent.clock)
     channels: Sequence[Channel] = (
         reaching.open_channels(settings, reach)
         if socket == "-"
-        else [LoopbackChannel(Path(socket), agent.clock, state / "offset")]
+        else [LoopbackChannel(Path(socket), agent.clock, paths.state_dir / "offset")]
     )
     crash.arm(partial(_die_at, point))
     async with AsyncExitStack() as stack:
@@ -59,5 +59,4 @@ async def _nobody(_channel: str, _text: str) -> None:
 
 
 if __name__ == "__main__":
-    given = sys.argv[1:]
-    asyncio.run(serve(Path(given[0]), Path(given[1]), given[2], given[3]))
+    asyncio.run(main(*sys.argv[1:]))

@@ -9,13 +9,16 @@ import contextlib
 import importlib
 import json
 import os
+import pkgutil
 import signal
+import subprocess
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Iterator
 
-# What an agent imports when it first needs it, and takes longest
-EARLY = ("httpx",)
+# What an agent imports when it first needs it
+LIBRARIES = ("anyio._backends._asyncio", "httpcore", "httpx", "markdown_it", "serial", "tinydb")
+PACKAGES = ("channels", "dispatch", "memory", "platforms", "providers", "schedule", "tools")
 # A start of the interpreter on a busy machine
 LIMIT_S = 20.0
 
@@ -23,15 +26,16 @@ LIMIT_S = 20.0
 class Lives:
     """One after the other, each with its arguments."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
 
     @contextlib.asynccontextmanager
     async def begin(self, *arguments: str) -> AsyncIterator["Life"]:
         """Until it ends, or until the block does."""
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(arguments).encode() + b"\n")
-        life = Life(await self._told(), asyncio.ensure_future(self._told()))
+        self._process.stdin.write(json.dumps(arguments) + "\n")
+        self._process.stdin.flush()
+        life = Life(await asyncio.to_thread(self._told), asyncio.to_thread(self._told))
         try:
             yield life
         finally:
@@ -40,15 +44,15 @@ class Lives:
                 os.kill(life.pid, signal.SIGKILL)
             await life.ended()
 
-    async def _told(self) -> int:
+    def _told(self) -> int:
         assert self._process.stdout is not None
-        return int(await self._process.stdout.readline())
+        return int(self._process.stdout.readline())
 
 
 class Life:
-    def __init__(self, pid: int, ending: asyncio.Future[int]) -> None:
+    def __init__(self, pid: int, ending: Coroutine[None, None, int]) -> None:
         self.pid = pid
-        self.ending = ending
+        self.ending = asyncio.ensure_future(ending)
 
     async def ended(self) -> int:
         """Its exit status, once it has one."""
@@ -56,23 +60,25 @@ class Life:
             return await asyncio.shield(self.ending)
 
 
-@contextlib.asynccontextmanager
-async def lives_of(module: str) -> AsyncIterator[Lives]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tests.fakes.lives", module),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-    )
-    try:
-        yield Lives(process)
-    finally:
-        process.kill()
-        await process.communicate()
+@contextlib.contextmanager
+def lives_of(module: str) -> Iterator[Lives]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.fakes.lives", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield Lives(process)
+        finally:
+            process.kill()
 
 
 def serve(module: str) -> None:
-    for early in EARLY:
-        importlib.import_module(early)
+    for early in (*LIBRARIES, *_modules()):
+        # What is optional need not be installed
+        with contextlib.suppress(ImportError):
+            importlib.import_module(early)
     main = importlib.import_module(module).main
     for line in sys.stdin:
         pid = os.fork()
@@ -86,6 +92,12 @@ def serve(module: str) -> None:
         _tell(pid)
         _, status = os.waitpid(pid, 0)
         _tell(os.waitstatus_to_exitcode(status))
+
+
+def _modules() -> Iterator[str]:
+    for package in PACKAGES:
+        folder = importlib.import_module(f"agent.{package}").__path__
+        yield from (one.name for one in pkgutil.walk_packages(folder, f"agent.{package}."))
 
 
 def _tell(number: int) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -63,9 +63,15 @@ class Restarts:
         await until(lambda: all_confirmed(self._folder, wanted))
 
 
+@pytest.fixture(scope="module")
+def lives() -> Iterator[Lives]:
+    with lives_of("tests.fakes.telegram_agent") as lives:
+        yield lives
+
+
 @pytest.fixture
-async def restarts(tmp_path: Path) -> AsyncIterator[Restarts]:
-    async with telegram_server.running() as server, lives_of("tests.fakes.telegram_agent") as lives:
+async def restarts(lives: Lives, tmp_path: Path) -> AsyncIterator[Restarts]:
+    async with telegram_server.running() as server:
         # In the time that the agent's clock begins with: nothing is a day late
         server.world.now_s = SteppedClock().wall_s()
         yield Restarts(server, lives, tmp_path)
