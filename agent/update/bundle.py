@@ -70,8 +70,11 @@ class Stream:
         """
         return b"".join([piece async for piece in self.pieces(size_bytes)])
 
-    async def pieces(self, size_bytes: int) -> AsyncIterator[bytes]:
+    async def pieces(self, size_bytes: int, *, may_end: bool = False) -> AsyncIterator[bytes]:
         """So many bytes, as they come.
+
+        Args:
+            may_end: there may be fewer.
 
         Raises:
             UpdateRefused: there are fewer.
@@ -79,6 +82,8 @@ class Stream:
         while size_bytes:
             if not self._left:
                 self._left = await anext(self._pieces, b"")
+                if not self._left and may_end:
+                    return
                 if not self._left:
                     raise UpdateRefused("the update ends in its middle: fetch it again")
             piece, self._left = self._left[:size_bytes], self._left[size_bytes:]
@@ -92,7 +97,8 @@ async def read_header(stream: Stream) -> tuple[bytes, bytes]:
     Raises:
         UpdateRefused: this is no update.
     """
-    if await stream.exactly(len(MAGIC)) != MAGIC:
+    begins = b"".join([piece async for piece in stream.pieces(len(MAGIC), may_end=True)])
+    if begins != MAGIC:
         raise UpdateRefused("this is no update for Barnacle, or one for a much later version")
     size_bytes = int.from_bytes(await stream.exactly(_LENGTH_BYTES), "big")
     if size_bytes > MAX_MANIFEST_BYTES:
