@@ -267,15 +267,17 @@ class Conversations:
         earlier, model = await self._parts.journal.look(
             lambda db: (self._histories.history(db, key), choice.chosen(db, key))
         )
-        own = [message.text for message in earlier.messages if message.role is Role.ASSISTANT]
+        own = (message.text for message in earlier.messages if message.role is Role.ASSISTANT)
         # Files are read
-        said = await asyncio.to_thread(spoken, inbound, own)
+        said, briefing = await asyncio.to_thread(
+            lambda: (spoken(inbound, own), self._parts.briefing())
+        )
         setting = PromptSetting(
             self._agent.name,
             self._workspace,
             inbound.channel,
             self._has_hardware(),
-            await asyncio.to_thread(self._parts.briefing),
+            briefing,
             seams.abilities,
         )
         messages = (

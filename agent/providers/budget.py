@@ -125,9 +125,7 @@ class Budget:
         """Count what it came to; None is a request that nobody answered."""
         try:
             if usage is not None:
-                spent = self._spent(asked, usage, model)
-                after = await self._ledger.add(asked.conversation, spent)
-                await self._warn(asked, spent, after)
+                await self._count(asked, self._spent(asked, usage, model))
         finally:
             self._under_way.remove(asked)
             self._settled += 1
@@ -177,7 +175,12 @@ class Budget:
                 return True
         return False
 
-    async def _warn(self, asked: Asked, spent: Spent, after: Standing) -> None:
+    async def _count(self, asked: Asked, spent: Spent) -> None:
+        if not self._limits:
+            # There is nothing to warn of: nobody has to look
+            self._ledger.count(asked.conversation, spent)
+            return
+        after = await self._ledger.add(asked.conversation, spent)
         for limit in self._limits:
             now, share = limit.spent(after), WARNED_SHARE * limit.most
             # Once: only the request that comes past it

@@ -67,7 +67,15 @@ def encode(body: object) -> bytes:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:
         # A lone surrogate somewhere: one character is lost instead of the conversation
-        return json.dumps(body, ensure_ascii=False).encode(errors="replace")
+        text = json.dumps(body, ensure_ascii=False, default=_unwritten)
+        return text.encode(errors="replace")
+
+
+def _unwritten(part: object) -> object:
+    """A part that was written before."""
+    if isinstance(part, msgspec.Raw):
+        return msgspec.json.decode(part)
+    raise TypeError(f"{type(part).__name__} is no JSON")
 
 
 def joined_halves(text: str) -> str:

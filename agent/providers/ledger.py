@@ -118,13 +118,18 @@ class Ledger:
 
     async def add(self, conversation: str, spent: Spent) -> Standing:
         """Count it; how it stands then."""
+        self.count(conversation, spent)
+        return await self.standing(conversation)
+
+    def count(self, conversation: str, spent: Spent) -> None:
+        """For those who need not know how it stands then."""
+        self._seen = (self.day, self.seen_today + spent)
         entry: _Entry = (self.day, conversation, spent)
         self._unwritten.append(entry)
         # With the next commit: whatever is made of the answer is not on the disk before this
         self._journal.later(
             lambda db: _write(db, [entry]), committed=lambda: self._unwritten.remove(entry)
         )
-        return await self.standing(conversation)
 
     def _with_unwritten(self, stood: Standing, day: str, conversation: str) -> Standing:
         for when, where, spent in self._unwritten:

@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from agent.messages import ToolSpec
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
@@ -17,6 +16,7 @@ from agent.providers.base import (
     Usage,
 )
 from agent.providers.budget import Budget
+from agent.providers.once import Once
 from agent.providers.service import ServiceProvider
 
 # Of English; other scripts take fewer bytes for one, which makes an estimate of them too low
@@ -25,9 +25,6 @@ BYTES_PER_TOKEN = 4
 IMAGE_TOKENS = 1500
 # Many times the tools of a device with several boards
 MAX_COUNTED_TOOLS = 512
-
-# The schema is kept with its count, so that its identity stays its own
-_counted_tools: dict[int, tuple[Mapping[str, object], int]] = {}
 
 
 class MeteredProvider(Provider):
@@ -87,22 +84,21 @@ def _counted(response: ChatResponse, sent_tokens: int) -> Usage:
 
 
 def _sent_tokens(request: ChatRequest) -> int:
-    texts = sum(_tokens(message.text) for message in request.messages)
-    images = sum(len(message.images) for message in request.messages)
-    return texts + sum(map(_tool_tokens, request.tools)) + images * IMAGE_TOKENS
-
-
-def _tool_tokens(spec: ToolSpec) -> int:
-    """Counted once for each schema, by its identity: a turn asks with the same ones many times."""
-    key = id(spec.parameters)
-    kept = _counted_tools.get(key)
-    if kept is None or kept[0] is not spec.parameters:
-        if len(_counted_tools) >= MAX_COUNTED_TOOLS:
-            _counted_tools.clear()
-        kept = (spec.parameters, _tokens(f"{spec.description}{spec.parameters}"))
-        _counted_tools[key] = kept
-    return kept[1]
+    # All at once: this is done for hundreds of short messages in every request
+    said = _tokens("".join([message.text for message in request.messages]))
+    told = sum(
+        _tokens(spec.description) + _schema_tokens(spec.parameters) for spec in request.tools
+    )
+    images = sum([len(message.images) for message in request.messages])
+    return said + told + images * IMAGE_TOKENS
 
 
 def _tokens(text: str) -> int:
     return -(-len(text.encode(errors="replace")) // BYTES_PER_TOKEN)
+
+
+def _tokens_of_schema(parameters: Mapping[str, object]) -> int:
+    return _tokens(str(parameters))
+
+
+_schema_tokens = Once(_tokens_of_schema, MAX_COUNTED_TOOLS)

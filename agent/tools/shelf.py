@@ -16,6 +16,8 @@ from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
 from agent.tools.search import TOOL_SEARCH, ToolSearchTool, nearest
 
+# Looked up here once, not for each message of each request: a member of an enum is slow to find
+_TOOL = Role.TOOL
 # With the prompt and a short message a request then stays within 8 KiB
 MAX_SHOWN_BYTES = 5888
 # What services wrap around each tool
@@ -111,7 +113,7 @@ def _found(messages: Sequence[ChatMessage], names: frozenset[str]) -> set[str]:
     """Of these tools those that the conversation has found or used, the latest of them."""
     found: dict[str, None] = {}
     for message in messages:
-        if message.role is Role.TOOL:
+        if message.role is _TOOL:
             for name in _named_by(message, names):
                 # Once more at the end: what is in use stays
                 found.pop(name, None)

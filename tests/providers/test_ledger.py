@@ -88,6 +88,20 @@ async def test_a_new_day_begins_with_nothing_and_a_conversation_goes_on(
     assert (standing.day, standing.conversation) == (Spent(), ONE)
 
 
+async def test_what_is_counted_without_a_look_is_seen_at_once_and_kept(
+    ledger: Ledger, journal: DatabaseWorker, clock: SteppedClock
+) -> None:
+    ledger.count("a", ONE)
+    assert ledger.seen_today == ONE
+    await what_is_made_of_the_answer(journal)
+    ledger.count("a", ONE)
+    assert ledger.seen_today.requests == 2
+    assert (await ledger.standing("a")).conversation.requests == 2
+    clock.advance(DAY_S)
+    ledger.count("a", ONE)
+    assert ledger.seen_today == ONE
+
+
 async def test_counts_outlive_the_agent(
     ledger: Ledger, journal: DatabaseWorker, clock: SteppedClock, tmp_path: Path
 ) -> None:

@@ -9,15 +9,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent.messages import ChatMessage, Image, Role, ToolCall, ToolSpec
+import msgspec
+
+from agent.messages import ChatMessage, Echo, Image, Role, ToolCall, ToolSpec
 from agent.providers import edge
 from agent.providers.base import ChatRequest
+from agent.providers.once import Once
 from agent.providers.wire import Sampling
 from agent.tools.cleaning import FULL, cleaned
 
 Json = dict[str, object]
 
 OFFICIAL_HOST = "api.openai.com"
+
+# Looked up here once, not for each message of each request: a member of an enum is slow to find
+_SYSTEM = Role.SYSTEM
+# A history is sent again with every request: the short messages of a few conversations are kept as
+# they are written. A long one takes no more time for each of its bytes
+MOST_KEPT_MESSAGES, LONGEST_KEPT_BYTES = 2048, 1024
 
 # The parameter itself is refused, not its value: a limit that is too high is for people to change
 _REFUSAL = re.compile(
@@ -94,15 +103,19 @@ def _tool(spec: ToolSpec) -> Json:
     }
 
 
-def _messages(messages: Sequence[ChatMessage], asked: tuple[str, str]) -> list[Json]:
+def _messages(messages: Sequence[ChatMessage], asked: tuple[str, str]) -> list[Json | msgspec.Raw]:
     """One system message at most: templates of local models refuse a second one."""
-    system = [message.text for message in messages if message.role is Role.SYSTEM]
-    said = [message for message in messages if message.role is not Role.SYSTEM]
+    system = [message.text for message in messages if message.role is _SYSTEM]
+    said = [message for message in messages if message.role is not _SYSTEM]
     first: list[Json] = [{"role": "system", "content": "\n\n".join(system)}] if system else []
-    return [*first, *(_message(message, asked) for message in said)]
+    written = _written.each(said)
+    for at, message in enumerate(said):
+        if message.echo is not None:
+            written[at] = _with_echo(message, message.echo, asked)
+    return [*first, *written]
 
 
-def _message(message: ChatMessage, asked: tuple[str, str]) -> Json:
+def _message(message: ChatMessage) -> Json:
     wired: Json = {"role": message.role.value, "content": message.text}
     if message.images:
         text: list[Json] = [{"type": "text", "text": message.text}] if message.text else []
@@ -112,9 +125,22 @@ def _message(message: ChatMessage, asked: tuple[str, str]) -> Json:
     if message.tool_calls:
         wired["content"] = message.text or None
         wired["tool_calls"] = [_call(call) for call in message.tool_calls]
-    if message.echo is not None and (message.echo.wire, message.echo.model) == asked:
-        wired |= edge.object_in(message.echo.content_json)
     return wired
+
+
+_written: Once[ChatMessage, msgspec.Raw] = Once(
+    lambda message: msgspec.Raw(edge.encode(_message(message))),
+    MOST_KEPT_MESSAGES,
+    lambda written: len(written) <= LONGEST_KEPT_BYTES,
+)
+
+
+def _with_echo(message: ChatMessage, echo: Echo, asked: tuple[str, str]) -> msgspec.Raw:
+    """Of the turn that is going on."""
+    wired = _message(message)
+    if (echo.wire, echo.model) == asked:
+        wired |= edge.object_in(echo.content_json)
+    return msgspec.Raw(edge.encode(wired))
 
 
 def _picture(image: Image) -> Json:

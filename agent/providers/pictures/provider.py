@@ -82,7 +82,8 @@ class PicturesProvider(Provider):
         await self._inner.aclose()
 
     async def _with_pictures(self, request: ChatRequest) -> ChatRequest:
-        if not any(_is_marked(message) for message in request.messages):
+        # Mostly nobody has sent one, and a history is long: it is looked at as one text
+        if not _MARKER.search("".join([message.text for message in request.messages])):
             return request
         album = _Album(self._limit, self._inner.capabilities(request.model).vision)
         messages = list(request.messages)

@@ -4,7 +4,13 @@ import pytest
 
 from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
 from agent.providers.base import ChatRequest
-from agent.providers.completions.dialect import OFFICIAL_HOST, Dialect, encode
+from agent.providers.completions import dialect
+from agent.providers.completions.dialect import (
+    LONGEST_KEPT_BYTES,
+    OFFICIAL_HOST,
+    Dialect,
+    encode,
+)
 from agent.providers.wire import Sampling
 
 SAMPLING = Sampling("some-model", 0.7, 4096)
@@ -95,6 +101,22 @@ def test_a_lone_half_of_a_character_costs_only_itself() -> None:
     assert body_of(asked(ChatMessage.user("a\ud83db")))["messages"] == [
         {"role": "user", "content": "a?b"}
     ]
+
+
+def test_half_a_character_beside_what_was_written_before_costs_only_itself() -> None:
+    said = (ChatMessage.system("a\ud83db"), ChatMessage.user('é "quoted"'))
+    for _ in range(2):
+        assert body_of(asked(*said))["messages"] == [
+            {"role": "system", "content": "a?b"},
+            {"role": "user", "content": 'é "quoted"'},
+        ]
+
+
+def test_a_message_is_written_once_however_often_it_is_sent() -> None:
+    said = [ChatMessage.user("short"), ChatMessage.user("long" * LONGEST_KEPT_BYTES)]
+    one, other = (dialect._written.each(said) for _ in range(2))
+    assert one == other
+    assert [first is second for first, second in zip(one, other, strict=True)] == [True, False]
 
 
 def test_each_parameter_in_the_other_dialect() -> None:
