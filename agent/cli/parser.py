@@ -11,6 +11,7 @@ from agent.cli.words import Commands, Parser, add, everywhere, limit, provenance
 _ABOUT = "An AI agent that lives on a Raspberry Pi and owns an STM32 board."
 _EXAMPLES = """\
 examples:
+  barnacle setup                     the model service and Telegram, by questions
   barnacle chat                      talk to the device in this terminal
   barnacle doctor                    what is wrong, and what to do about it
   barnacle check                     is the configuration right?
@@ -32,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"barnacle {__version__}")
     commands = top.add_subparsers(dest="command", metavar="command", title="commands")
     _add_agent(commands)
+    _add_setup(commands)
     _add_stop(commands)
     _add_looking(commands)
     add_admission(commands)
@@ -64,6 +66,19 @@ def _add_agent(commands: Commands) -> None:
     )
     chat.add_argument(
         "--plain", action="store_true", help="one answer per line of input, for pipes"
+    )
+
+
+def _add_setup(commands: Commands) -> None:
+    add(
+        commands,
+        "setup",
+        "Set up the model service and Telegram by questions, each answer tried out at once",
+        examples="  sudo barnacle setup                for the service of this machine\n"
+        "  barnacle setup                     for an agent that you start yourself\n"
+        "\nEnter takes what stands in brackets, Ctrl-C leaves; nothing is changed before the last\n"
+        "question. Have a key of a model service and a token of @BotFather at hand. On a card the\n"
+        "same is said by the file barnacle.toml on its first partition, without a terminal.\n",
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.config import MAX_CONFIG_BYTES
 from agent.errors import ConfigRefused
-from agent.storage.files import sync_folder, write_atomic
+from agent.storage.files import sync_folder
 
 NAME = "barnacle.toml"
 # In the order in which they count; the last one has nothing in it for us
@@ -68,12 +68,13 @@ def decoded(content: bytes, name: str) -> str:
 def overwrite(path: Path, content: bytes, wiped: str) -> bytes:
     """Put the text without secrets over the one with them; what the file holds then.
 
-    First on the same blocks, so that nothing of a secret is left anywhere; then with a note.
+    On the same blocks, so that nothing of a secret is left anywhere, and a note after it: wherever
+    the power fails, there is a whole file. A rename could leave two names for the same blocks.
     """
     mark = _BOM if content.startswith(_BOM.encode()) else ""
-    in_place(path, f"{mark}{wiped}".encode())
     noted = f"{mark}{_noted(wiped)}".encode()
-    write_atomic(path, noted)
+    in_place(path, f"{mark}{wiped}".encode())
+    in_place(path, noted)
     return noted
 
 
@@ -99,4 +100,5 @@ def in_place(path: Path, content: bytes) -> None:
 def _noted(text: str) -> str:
     line_end = "\r\n" if "\r\n" in text else "\n"
     note = TAKEN_OVER.replace("\n", line_end)
-    return text if text.startswith(note) else f"{note}{line_end}{line_end}{text}"
+    between = line_end if text.endswith("\n") else line_end * 2
+    return text if note in text else f"{text}{between}{note}{line_end}"

@@ -45,16 +45,17 @@ class Credstore:
         Raises:
             StorageFull: what was kept before still is.
         """
-        sealed = self._sealed(value) if self.encrypted is not None else b""
+        sealed = self._sealed(name, value) if self.encrypted is not None else b""
         if sealed and self.encrypted is not None:
             _make_private(self.encrypted)
-            write_atomic(self.encrypted / _file(name), sealed)
+            # Without the prefix: the service imports it under the name that it has
+            write_atomic(self.encrypted / name, sealed)
             (self.plain / _file(name)).unlink(missing_ok=True)
             return
         _make_private(self.plain)
         write_atomic(self.plain / _file(name), f"{value}\n".encode())
         if self.encrypted is not None:
-            (self.encrypted / _file(name)).unlink(missing_ok=True)
+            (self.encrypted / name).unlink(missing_ok=True)
 
     def read(self, name: str) -> str:
         """What is kept; empty where nothing is.
@@ -64,7 +65,7 @@ class Credstore:
         """
         if self.encrypted is not None:
             with contextlib.suppress(FileNotFoundError):
-                sealed = (self.encrypted / _file(name)).read_bytes()
+                sealed = (self.encrypted / name).read_bytes()
                 return self._opened(sealed, name)
         try:
             return (self.plain / _file(name)).read_text("utf-8").strip()
@@ -74,20 +75,21 @@ class Credstore:
             raise ConfigRefused(f"{self.plain / _file(name)} cannot be read") from err
 
     def drop(self, name: str) -> None:
-        for folder in (self.plain, self.encrypted):
-            if folder is not None:
-                (folder / _file(name)).unlink(missing_ok=True)
+        (self.plain / _file(name)).unlink(missing_ok=True)
+        if self.encrypted is not None:
+            (self.encrypted / name).unlink(missing_ok=True)
 
-    def _sealed(self, value: str) -> bytes:
+    def _sealed(self, name: str, value: str) -> bytes:
         """The value encrypted; empty where this machine cannot do that and undo it again."""
-        # No name in it: the service gives it another one than the file has
-        sealed = self._run(["encrypt", "--with-key=host", "--name=", "-", "-"], value.encode())
-        if sealed and self._run(["decrypt", "--name=", "-", "-"], sealed) == value.encode():
-            return sealed
-        return b""
+        words = ["encrypt", "--with-key=host", f"--name={name}", "-", "-"]
+        sealed = self._run(words, value.encode())
+        return sealed if sealed and self._decrypted(sealed, name) == value.encode() else b""
+
+    def _decrypted(self, sealed: bytes, name: str) -> bytes:
+        return self._run(["decrypt", f"--name={name}", "-", "-"], sealed)
 
     def _opened(self, sealed: bytes, name: str) -> str:
-        value = self._run(["decrypt", "--name=", "-", "-"], sealed)
+        value = self._decrypted(sealed, name)
         if not value:
             raise ConfigRefused(
                 f"the secret {name} cannot be decrypted any more: write it anew over its stars"

@@ -16,7 +16,7 @@ AUTHORIZED_KEYS = "authorized_keys"
 COUNTRY = "wifi-country"
 USUAL_HOSTNAME = "barnacle"
 _ZONES = Path("/usr/share/zoneinfo")
-_FOR_ALL, _FOR_ROOT = 0o644, 0o600
+_FOR_ALL, _FOR_ROOT, _FOLDER = 0o644, 0o600, 0o755
 
 
 def keep(folder: Path, machine: MachineSettings) -> None:
@@ -25,7 +25,7 @@ def keep(folder: Path, machine: MachineSettings) -> None:
     Raises:
         StorageFull: some of it was not written; it may be tried again.
     """
-    folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+    _make(folder)
     if machine.device.hostname:
         _write(folder / HOSTNAME, machine.device.hostname)
     if machine.device.timezone:
@@ -46,7 +46,7 @@ def name_machine(folder: Path) -> str:
         name = ""
     if not name:
         name = USUAL_HOSTNAME
-        folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+        _make(folder)
         _write(folder / HOSTNAME, name)
     if name != socket.gethostname():
         socket.sethostname(name)
@@ -57,6 +57,12 @@ def country_kept(folder: Path) -> str:
     with contextlib.suppress(OSError, ValueError):
         return (folder / COUNTRY).read_text("ascii").strip()
     return ""
+
+
+def _make(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    # Whatever the umask: every program looks the time zone up here
+    folder.chmod(_FOLDER)
 
 
 def _admit(path: Path, keys: tuple[str, ...]) -> None:

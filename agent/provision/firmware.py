@@ -3,6 +3,7 @@
 A power cut while it is writable is the one that can hurt a file system without a journal.
 """
 
+import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import StorageFull
-from agent.storage.files import write_atomic
 
 FOLDER = Path("/boot/firmware")
 # A slow card writes out what is left of megabytes
@@ -50,8 +50,11 @@ class Firmware:
         content = text.replace("\n", "\r\n").encode()
         if self._content(name) == content:
             return
-        with self.writable():
-            write_atomic(self.folder / name, content)
+        # Not renamed into place: a cut could leave two names for the same blocks
+        with self.writable(), (self.folder / name).open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
     def remove(self, name: str) -> None:
         """Have no file of that name there."""

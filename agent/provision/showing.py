@@ -120,6 +120,7 @@ def _write_on(screen: Path, text: str) -> None:
         finally:
             os.close(handle)
     else:
-        screen.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        screen.parent.mkdir(parents=True, exist_ok=True)
+        screen.parent.chmod(0o755)
         write_atomic(screen, f"{text}\n".encode())
         screen.chmod(0o644)

@@ -78,7 +78,7 @@ def planned(told: Table, name: str, places: Places) -> Plan:
     table = copy.deepcopy(told)
     settings = decode(dumps(table), CardSettings, Path(name))
     secrets = dict(secrets_in(settings))
-    before = _existing(places.config)
+    before = existing(places.config)
     _restore(table, secrets, before, name, places)
     machine = _machine(table, name)
     agent = {key: value for key, value in table.items() if key not in MACHINE_TABLES}
@@ -108,7 +108,7 @@ def take(plan: Plan, places: Places) -> None:
         device.keep(places.device, plan.machine)
 
 
-def _existing(config: Path) -> Table:
+def existing(config: Path) -> Table:
     """The configuration that the agent has; none where it could not use it either."""
     if not config.exists():
         return {}
@@ -128,8 +128,8 @@ def _restore(
     for place, secret in secrets.items():
         if not is_starred(secret.reveal()):
             continue
-        if kept := _kept(place, before, places):
-            put(table, place, kept)
+        if was := kept(place, before, places):
+            put(table, place, was)
         else:
             key = key_path([str(step) for step in place])
             problems.append(
@@ -140,13 +140,14 @@ def _restore(
         raise ConfigRefused("\n".join(problems))
 
 
-def _kept(place: Place, before: Table, places: Places) -> str:
+def kept(place: Place, before: Table, places: Places) -> str:
+    """A secret that was taken over before; empty where there is none."""
     if place == ("wifi", "password") and places.connections is not None:
         return wifi.password_kept(places.connections)
     if place in CREDENTIALS and places.credstore is not None:
         return places.credstore.read(CREDENTIALS[place])
-    kept = found(before, place)
-    return kept if isinstance(kept, str) else ""
+    was = found(before, place)
+    return was if isinstance(was, str) else ""
 
 
 def _machine(table: Table, name: str) -> MachineSettings:

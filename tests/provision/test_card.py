@@ -1,4 +1,5 @@
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -7,22 +8,18 @@ from agent.errors import ConfigRefused
 from agent.provision import card
 
 
-def test_a_wiped_text_is_written_over_the_same_place_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_wiped_text_is_written_over_the_same_place(tmp_path: Path, end: str) -> None:
     path = tmp_path / card.NAME
-    path.write_text('token = "secret"\n')
-    is_cut = OSError("the power failed")
-
-    def fail(_path: Path, _content: bytes) -> None:
-        raise is_cut
-
-    monkeypatch.setattr(card, "write_atomic", fail)
+    path.write_bytes(b"# \r\n" * bool(end == "\r\n") + f'token = "secret"{end}'.encode())
     place = path.stat().st_ino
-    with pytest.raises(OSError, match="the power failed"):
-        card.overwrite(path, path.read_bytes(), 'token = "******"\n')
+    wiped = path.read_bytes().decode().replace("secret", "******")
+    left = card.overwrite(path, path.read_bytes(), wiped)
     # The same file, so the same blocks: nothing of it was given away with the secret in it
-    assert (path.stat().st_ino, path.read_text()) == (place, 'token = "******"\n')
+    assert (path.stat().st_ino, path.read_bytes()) == (place, left)
+    assert left.startswith(wiped.encode())
+    assert tomllib.loads(left.decode()) == {"token": "******"}
+    assert card.overwrite(path, left, left.decode()) == left
 
 
 def test_an_erased_file_is_overwritten_before_it_goes(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.structure.sources import ROOT
 # Turns every byte around, as a program that encrypts and knows its way back
 TURNS = """#!/usr/bin/env python3
 import sys
-assert sys.argv[1] in ("encrypt", "decrypt") and "--name=" in sys.argv
+assert sys.argv[1] in ("encrypt", "decrypt") and "--name=api_key" in sys.argv
 sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))
 """
 # Encrypts, and cannot undo it
@@ -32,7 +32,7 @@ def test_a_secret_is_encrypted_where_the_machine_can(tmp_path: Path) -> None:
     store = _store(tmp_path, TURNS)
     store.put("api_key", "hidden-key")
     [kept] = (tmp_path / "sealed").iterdir()
-    assert kept.name == "barnacle.api_key"
+    assert kept.name == "api_key"
     assert b"hidden" not in kept.read_bytes()
     assert not (tmp_path / "plain").exists()
     assert store.read("api_key") == "hidden-key"
@@ -76,5 +76,5 @@ def test_the_service_takes_every_credential_that_is_kept() -> None:
     image = ROOT / "image/overlay/usr/lib/systemd/system/barnacle.service.d/image.conf"
     for name in CREDENTIALS.values():
         assert f"\nLoadCredential={name}:barnacle.{name}\n" in unit
-        assert f"\nImportCredential=barnacle.{name}:{name}\n" in image.read_text()
+        assert f"\nImportCredential={name}\n" in image.read_text()
     assert len(re.findall(r"^LoadCredential=", unit, re.MULTILINE)) == len(CREDENTIALS)

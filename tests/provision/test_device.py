@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,16 @@ def test_what_is_not_said_stays(tmp_path: Path) -> None:
     assert (folder / "hostname").read_text() == "shed\n"
     assert (folder / "localtime").readlink() == Path("/usr/share/zoneinfo/UTC")
     assert device.country_kept(folder) == "DE"
+
+
+def test_every_program_finds_the_time_zone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        device.keep(tmp_path / "device", MachineSettings(device=DeviceSettings(hostname="shed")))
+    finally:
+        os.umask(before)
+    assert (tmp_path / "device").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "device/hostname").stat().st_mode & 0o777 == 0o644
 
 
 def test_without_keys_nobody_logs_in(tmp_path: Path) -> None:

@@ -1,0 +1,190 @@
+"""`barnacle setup`: what `barnacle.toml` on a card says, asked for in a terminal.
+
+Nothing is changed before the last question, and then everything at once.
+"""
+
+import getpass
+import os
+import subprocess
+import sys
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent import settings
+from agent.channels.settings import TelegramSettings
+from agent.cli import exits, pair
+from agent.cli.loop import run_in_loop
+from agent.cli.output import say
+from agent.clock import SystemClock
+from agent.config import Secret
+from agent.doorway import Doorway
+from agent.errors import BadArguments
+from agent.providers.settings import ProviderSettings
+from agent.provision import device, taking
+from agent.provision.credentials import Credstore
+from agent.provision.proving import Proof, prove_provider, prove_telegram
+from agent.provision.questions import Questions
+from agent.provision.taking import Places
+from agent.settings import SYSTEM_CONFIG, Paths
+
+_UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"))
+_SERVICE, _PROVISION = "barnacle.service", "barnacle-provision.service"
+# It waits for the agent to end, and to be ready again
+_RESTART_TIMEOUT_S = 150.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Terminal:
+    """This terminal."""
+
+    def say(self, text: str) -> None:
+        say(text)
+
+    def ask(self, question: str) -> str:
+        return input(question)
+
+    def ask_secret(self, question: str) -> str:
+        return getpass.getpass(question)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Asks the services themselves."""
+
+    paths: Paths
+
+    def provider(self, given: ProviderSettings) -> Proof:
+        return run_in_loop(prove_provider(given))
+
+    def telegram(self, token: Secret) -> Proof:
+        return run_in_loop(prove_telegram(TelegramSettings(token=token), self.paths))
+
+
+def run(arguments: Namespace) -> int:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadArguments(
+            "setup asks questions, and this is no terminal: write barnacle.toml instead "
+            "(`barnacle check --example` prints one; on a card it lies on the firmware partition)"
+        )
+    places = _places(arguments)
+    _check_writable(places.config)
+    say(f"This writes {places.config}. Enter takes what stands in [brackets].")
+    say("Ctrl-C leaves at any time; nothing is changed before the last question.\n")
+    try:
+        is_kept = _converse(arguments, places)
+    except (EOFError, KeyboardInterrupt):
+        say("\nNothing was changed.")
+        return exits.INTERRUPTED
+    if not is_kept:
+        say("Nothing was changed.")
+        return exits.OK
+    _go_on(arguments, places)
+    return exits.OK
+
+
+def _converse(arguments: Namespace, places: Places) -> bool:
+    """Whether it was written."""
+    before = taking.existing(places.config)
+
+    def has(*place: str) -> bool:
+        return bool(taking.kept(place, before, places))
+
+    asked = Questions(
+        _Terminal(),
+        _Asked(_paths(arguments, places)),
+        before,
+        has("provider", "api_key"),
+        has("channels", "telegram", "token"),
+        has("wifi", "password"),
+    )
+    table = asked.of_agent()
+    if places.device is not None:
+        table |= asked.of_machine()
+    plan = taking.planned(table, "setup", places)
+    if not asked.agrees(f"Write {places.config}?"):
+        return False
+    taking.take(plan, places)
+    return True
+
+
+def _go_on(arguments: Namespace, places: Places) -> None:
+    say(f"Written. `barnacle check {places.config}` looks at it again.")
+    if places.device is not None:
+        device.name_machine(places.device)
+        _systemctl("try-reload-or-restart", "NetworkManager.service")
+    if places.credstore is not None:
+        say("The agent starts again ...")
+        done = _systemctl("restart", _SERVICE)
+        say(
+            "It is there." if done else f"It is not there yet: `journalctl -u {_SERVICE}` says why."
+        )
+    else:
+        say("`barnacle run` starts the agent, `barnacle chat` talks to it in this terminal.")
+    chosen, paths = _surroundings(arguments, places)
+    doorway = Doorway(paths, SystemClock())
+    if pair.has_platform(chosen.channels) and doorway.people.owner() is None:
+        say("")
+        pair.run(Namespace(**{**vars(arguments), **_FIRST_OWNER, "config": str(places.config)}))
+
+
+_FIRST_OWNER = {"json": False, "role": None, "name": "", "person": None}
+
+
+def _surroundings(arguments: Namespace, places: Places) -> tuple[settings.Settings, Paths]:
+    named = getattr(arguments, "state_dir", None)
+    if named is None and places.credstore is not None:
+        # The service's, whoever's home root has
+        named = str(_STATE)
+    arguments.state_dir = named
+    return settings.surroundings(os.environ, str(places.config), named)
+
+
+_STATE = Path("/var/lib/barnacle")
+
+
+def _paths(arguments: Namespace, places: Places) -> Paths:
+    named = getattr(arguments, "state_dir", None)
+    return settings.find_paths(os.environ, settings.Settings(), places.config, named)
+
+
+def _places(arguments: Namespace) -> Places:
+    """The machine's where root asks and there is a service, else this person's own."""
+    chosen = getattr(arguments, "config", None)
+    if chosen or os.geteuid() != 0 or not _has_unit(_SERVICE):
+        own = settings.expanded(chosen, os.environ) if chosen else _own_config()
+        return Places(own)
+    if _has_unit(_PROVISION) and Path("/data").is_mount():
+        from agent.provision.__main__ import appliance  # noqa: PLC0415 - the image's own
+
+        return appliance()
+    return Places(SYSTEM_CONFIG, Credstore(Path("/etc/credstore")))
+
+
+def _own_config() -> Path:
+    found = settings.find_config(os.environ)
+    if found is None or found == SYSTEM_CONFIG:
+        return settings.expanded("~/.config/barnacle/barnacle.toml", os.environ)
+    return found
+
+
+def _check_writable(config: Path) -> None:
+    folder = next(path for path in config.parents if path.exists())
+    if not os.access(folder, os.W_OK):
+        raise BadArguments(f"{config} is not yours to write: try `sudo barnacle setup`")
+
+
+def _has_unit(name: str) -> bool:
+    return any((folder / name).exists() for folder in _UNITS)
+
+
+def _systemctl(*words: str) -> bool:
+    try:
+        done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
+            ["systemctl", *words],  # noqa: S607 - of the system's PATH
+            check=False,
+            timeout=_RESTART_TIMEOUT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

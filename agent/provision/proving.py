@@ -1,0 +1,82 @@
+"""Whether a key or a token that somebody has just typed is good: asked where it comes from.
+
+Nothing is received or sent there; what cannot be asked now is neither good nor bad.
+"""
+
+import asyncio
+import enum
+from dataclasses import dataclass
+
+import msgspec
+
+from agent.channels.settings import ChannelsSettings, TelegramSettings
+from agent.clock import SystemClock
+from agent.errors import BarnacleError, ChannelRefused, ConfigRefused, KeyRefused
+from agent.http import HttpClient
+from agent.platforms.base import Reach
+from agent.platforms.catalog import platform
+from agent.providers.create import service_provider
+from agent.providers.settings import ProviderSettings
+from agent.settings import Paths
+
+# Somebody sits and waits; a service that takes longer is not well
+ASK_TIMEOUT_S = 20.0
+# Being asked for its models needs none
+_NO_MODEL = "none"
+
+
+class Verdict(enum.Enum):
+    """What came of asking."""
+
+    # It was taken
+    GOOD = "good"
+    # It was refused for good: it has to be another one
+    REFUSED = "refused"
+    # Nobody answered, or with something else
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What came of asking, in a sentence; `models` are those that the service lists."""
+
+    verdict: Verdict
+    said: str
+    models: tuple[str, ...] = ()
+
+
+async def prove_provider(settings: ProviderSettings) -> Proof:
+    """Ask a model service for its models."""
+    http = HttpClient()
+    wanted = msgspec.structs.replace(settings, model=settings.model or _NO_MODEL)
+    try:
+        async with asyncio.timeout(ASK_TIMEOUT_S):
+            models = await service_provider(wanted, {}, http).list_models()
+    except (KeyRefused, ConfigRefused) as err:
+        return Proof(Verdict.REFUSED, str(err))
+    except BarnacleError as err:
+        return Proof(Verdict.UNKNOWN, str(err))
+    except TimeoutError:
+        return Proof(Verdict.UNKNOWN, f"no answer within {ASK_TIMEOUT_S:.0f} s")
+    finally:
+        await http.aclose()
+    return Proof(Verdict.GOOD, f"the service answers and has {len(models)} models", models)
+
+
+async def prove_telegram(settings: TelegramSettings, paths: Paths) -> Proof:
+    """Ask Telegram whose token it is."""
+    http = HttpClient()
+    channels = ChannelsSettings(telegram=settings)
+    try:
+        async with asyncio.timeout(ASK_TIMEOUT_S):
+            reach = Reach(paths, {}, http, SystemClock())
+            said = await platform("telegram").identify(channels, reach)
+    except (ChannelRefused, ConfigRefused) as err:
+        return Proof(Verdict.REFUSED, str(err))
+    except BarnacleError as err:
+        return Proof(Verdict.UNKNOWN, str(err))
+    except TimeoutError:
+        return Proof(Verdict.UNKNOWN, f"no answer within {ASK_TIMEOUT_S:.0f} s")
+    finally:
+        await http.aclose()
+    return Proof(Verdict.GOOD, said)

@@ -1,0 +1,109 @@
+"""`barnacle setup` on a machine where the service is not installed: a person's own agent."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from agent.cli import exits, setup
+from agent.cli.main import main
+from agent.provision.proving import Proof, Verdict
+
+GOOD = Proof(Verdict.GOOD, "it is there", ("small",))
+
+
+class Typist:
+    """Types these answers; then leaves as Ctrl-D does."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+
+    def __call__(self, _question: str = "") -> str:
+        if not self.answers:
+            raise EOFError
+        return self.answers.pop(0)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("BARNACLE_CONFIG", raising=False)
+    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
+    monkeypatch.setattr(setup, "SYSTEM_CONFIG", tmp_path / "none.toml")
+    monkeypatch.setattr(setup, "_UNITS", (tmp_path / "units",))
+    return tmp_path
+
+
+def _type(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
+    typist = Typist(*answers)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", typist)
+    monkeypatch.setattr("getpass.getpass", typist)
+
+    async def good(*_given: object) -> Proof:
+        return GOOD
+
+    monkeypatch.setattr(setup, "prove_provider", good)
+    monkeypatch.setattr(setup, "prove_telegram", good)
+
+
+def _config(home: Path) -> Path:
+    return home / ".config/barnacle/barnacle.toml"
+
+
+def test_the_answers_are_written_and_the_first_code_is_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _type(monkeypatch, "mistral", "my-key", "", "y", "123456:token-of-the-bot", "y")
+    assert main(["setup"]) == exits.OK
+    assert tomllib.loads(_config(home).read_text()) == {
+        "provider": {"kind": "mistral", "api_key": "my-key", "model": "small"},
+        "channels": {"telegram": {"token": "123456:token-of-the-bot"}},
+    }
+    assert _config(home).stat().st_mode & 0o077 == 0 or _config(home).stat().st_uid == 0
+    said = capsys.readouterr().out
+    assert "/pair " in said
+    assert "my-key" not in said
+    assert "token-of-the-bot" not in said
+    assert main(["check", str(_config(home))]) == exits.OK
+
+
+@pytest.mark.parametrize("answers", [(), ("mistral", "my-key"), ("offline", "n", "n")])
+def test_who_leaves_or_says_no_changes_nothing(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    answers: tuple[str, ...],
+) -> None:
+    _type(monkeypatch, *answers)
+    assert main(["setup"]) in {exits.OK, exits.INTERRUPTED}
+    assert "Nothing was changed." in capsys.readouterr().out
+    assert list(home.iterdir()) == []
+
+
+def test_without_a_terminal_the_file_is_named(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False)
+    assert main(["setup"]) == exits.USAGE
+    assert "write barnacle.toml instead" in capsys.readouterr().err
+    assert list(home.iterdir()) == []
+
+
+def test_a_second_time_keeps_what_is_not_typed_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _type(monkeypatch, "mistral", "my-key", "", "n", "y")
+    main(["setup"])
+    _type(monkeypatch, "", "", "", "n", "y")
+    assert main(["setup"]) == exits.OK
+    assert tomllib.loads(_config(home).read_text()) == {
+        "provider": {"kind": "mistral", "api_key": "my-key", "model": "small"}
+    }
+
+
+def test_another_file_may_be_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _type(monkeypatch, "", "n", "y")
+    assert main(["setup", "--config", str(home / "other.toml")]) == exits.OK
+    assert tomllib.loads((home / "other.toml").read_text()) == {"provider": {"kind": "offline"}}

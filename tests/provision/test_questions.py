@@ -1,0 +1,146 @@
+"""The conversation alone: what is asked, what comes of the answers."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from agent.config import Secret
+from agent.providers.settings import ProviderSettings
+from agent.provision.proving import Proof, Verdict
+from agent.provision.questions import KEPT, Questions
+from agent.provision.toml_text import Table
+
+GOOD = Proof(Verdict.GOOD, "it is there", ("small", "large"))
+REFUSED = Proof(Verdict.REFUSED, "the key is no good")
+UNKNOWN = Proof(Verdict.UNKNOWN, "nobody answers")
+
+
+class Script:
+    """Somebody who answers, in order; who is asked more leaves."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.hidden: list[str] = []
+
+    def say(self, text: str) -> None:
+        self.said.append(text)
+
+    def ask(self, question: str) -> str:
+        self.asked.append(question)
+        if not self.answers:
+            raise EOFError
+        return self.answers.pop(0)
+
+    def ask_secret(self, question: str) -> str:
+        self.hidden.append(question)
+        return self.ask(question)
+
+
+class KnowsKeys:
+    """Knows what each key and token is worth."""
+
+    def __init__(self, worth: Mapping[str, Proof]) -> None:
+        self.worth = worth
+
+    def provider(self, settings: ProviderSettings) -> Proof:
+        return self.worth[settings.api_key.reveal()]
+
+    def telegram(self, token: Secret) -> Proof:
+        return self.worth[token.reveal()]
+
+
+def _questions(
+    script: Script, worth: Mapping[str, Proof] | None = None, before: Table | None = None
+) -> Questions:
+    return Questions(script, KnowsKeys(worth or {}), before or {})
+
+
+def test_enter_all_the_way_is_an_agent_without_a_model() -> None:
+    script = Script("", "n")
+    assert _questions(script).of_agent() == {"provider": {"kind": "offline"}}
+    assert "[offline]" in script.asked[0]
+
+
+def test_a_service_and_a_bot() -> None:
+    script = Script("mistral", "good-key", "large", "", "good-token")
+    table = _questions(script, {"good-key": GOOD, "good-token": GOOD}).of_agent()
+    assert table == {
+        "provider": {"kind": "mistral", "api_key": "good-key", "model": "large"},
+        "channels": {"telegram": {"token": "good-token"}},
+    }
+    assert [question.partition(" (")[0] for question in script.hidden] == [
+        "Its API key",
+        "The bot's token",
+    ]
+
+
+def test_a_key_that_is_refused_is_asked_for_again() -> None:
+    script = Script("mistral", "bad-key", "good-key", "small", "n")
+    table = _questions(script, {"bad-key": REFUSED, "good-key": GOOD}).of_agent()
+    assert table["provider"] == {"kind": "mistral", "api_key": "good-key", "model": "small"}
+    assert "! the key is no good" in script.said
+
+
+def test_what_cannot_be_checked_is_the_persons_choice() -> None:
+    script = Script("mistral", "some-key", "n", "some-key", "y", "small", "n")
+    table = _questions(script, {"some-key": UNKNOWN}).of_agent()
+    assert table["provider"] == {"kind": "mistral", "api_key": "some-key", "model": "small"}
+    assert script.said.count("! nobody answers") == 2
+
+
+def test_an_unknown_service_is_asked_for_again() -> None:
+    script = Script("opnai", "offline", "n")
+    assert _questions(script).of_agent()["provider"] == {"kind": "offline"}
+    assert any("openai" in said for said in script.said)
+
+
+def test_a_service_of_ones_own_needs_its_address() -> None:
+    script = Script("custom:http://127.0.0.1:8080/v1", "", "", "small", "n")
+    table = _questions(script, {"": GOOD}).of_agent()
+    assert table["provider"] == {"kind": "custom:http://127.0.0.1:8080/v1", "model": "small"}
+
+
+def test_what_is_kept_need_not_be_typed_again() -> None:
+    before: Table = {
+        "provider": {"kind": "mistral", "model": "large", "daily_limit_usd": 1.0},
+        "channels": {"telegram": {"groups": "all"}},
+    }
+    script = Script("", "", "", "", "")
+    questions = Questions(script, KnowsKeys({}), before, has_key=True, has_token=True)
+    assert questions.of_agent() == {
+        "provider": {**before["provider"], "api_key": KEPT},  # type: ignore[dict-item]  # a table
+        "channels": {"telegram": {"groups": "all", "token": KEPT}},
+    }
+
+
+def test_another_service_begins_anew() -> None:
+    before: Table = {"provider": {"kind": "mistral", "model": "large"}}
+    script = Script("openai", "good-key", "", "n")
+    questions = Questions(script, KnowsKeys({"good-key": GOOD}), before, has_key=True)
+    with pytest.raises(EOFError):
+        questions.of_agent()
+    assert "[the one it has]" not in script.hidden[0]
+    assert "It does not list" in script.asked[-2]
+
+
+def test_the_machine_is_asked_for_until_it_is_right() -> None:
+    named = ("My House", "house", "Berlin", "Europe/Berlin")
+    script = Script(*named, "y", "Home", "short", "", "Home", "long enough", "de")
+    assert _questions(script).of_machine() == {
+        "device": {"hostname": "house", "timezone": "Europe/Berlin"},
+        "wifi": {"ssid": "Home", "password": "long enough", "country": "DE"},
+    }
+    complaints = [said for said in script.said if said.startswith("!")]
+    assert ["`device.hostname`" in complaints[0], "`device.timezone`" in complaints[1]] == [
+        True
+    ] * 2
+    assert "8 to 63" in complaints[2]
+    assert "short" not in "".join(script.said)
+
+
+def test_a_question_that_wants_yes_or_no_gets_one() -> None:
+    script = Script("maybe", "Yes")
+    assert _questions(script).agrees("Write it?")
+    assert "! write y or n" in script.said
