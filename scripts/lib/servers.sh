@@ -1,29 +1,23 @@
-# Sourced by scripts/test: the PostgreSQL servers that the tests start, and the sandbox they look
-# at. What cannot be had is said and its tests are skipped, counted and listed.
+# Sourced by scripts/test: the servers that the tests start, and the sandbox they look at. What
+# cannot be had is said and its tests are skipped, counted and listed.
+
+# install_debian PROGRAM PACKAGE...: Debian's packages, where the program is not there and we may
+install_debian() {
+    local program=$1
+    shift
+    command -v "$program" >/dev/null || [[ -x /usr/sbin/$program ]] && return
+    [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 0
+    echo "test: installing $*" >&2
+    {
+        apt-get -q update &&
+            DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$@"
+    } >&2 || echo "test: $* cannot be installed; what needs it is skipped" >&2
+}
 
 # Debian's server, which has pg_trgm
 install_postgresql() {
     compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null && return
-    command -v postgres >/dev/null && return
-    [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 0
-    echo "test: installing postgresql" >&2
-    {
-        apt-get -q update &&
-            DEBIAN_FRONTEND=noninteractive \
-                apt-get -q -y install --no-install-recommends postgresql
-    } >&2 || echo "test: postgresql was not installed; what needs it is skipped" >&2
-}
-
-# What keeps programs apart on a machine without our units
-install_bubblewrap() {
-    command -v bwrap >/dev/null && return
-    [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null || return 0
-    echo "test: installing bubblewrap" >&2
-    {
-        apt-get -q update &&
-            DEBIAN_FRONTEND=noninteractive \
-                apt-get -q -y install --no-install-recommends bubblewrap
-    } >&2 || echo "test: bubblewrap was not installed; what needs it is skipped" >&2
+    install_debian postgres postgresql
 }
 
 # A server with pgvector, which Debian 12 does not have; only its programs are used, so that the

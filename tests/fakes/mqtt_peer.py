@@ -18,6 +18,7 @@ class MqttPeer:
 
     def __init__(self, port: int, topic: str = "barnacle", user: str = "", key: str = "") -> None:
         self.topic = topic
+        self.port = port
         # In their order, whatever the topic
         self.came: list[tuple[str, bytes]] = []
         self._is_ready = threading.Event()

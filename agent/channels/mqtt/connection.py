@@ -39,6 +39,7 @@ MAX_PACKET_BYTES = 256 * 1024
 MAX_WAITING = 200
 _FAILURES = 0x80
 _NOBODY = 0x10
+_WITH_WILL = 0x04
 # Reason codes that a person has to do something about, and what
 _REFUSALS = {
     0x84: "it speaks no MQTT 5: Mosquitto does from 1.6 on",
@@ -57,7 +58,7 @@ class Broker:
 
     Args:
         context: of TLS; None without.
-        will: where the broker says that we are gone.
+        will: where the broker says that we are gone; empty where it says nothing.
     """
 
     host: str
@@ -173,7 +174,11 @@ class Connection:
 
     def end(self) -> None:
         """Hang up; waits for the thread."""
-        self._client.disconnect()
+        # Gone is gone, also in good order: the broker is to say so
+        reason = (
+            ReasonCode(PacketTypes.DISCONNECT, identifier=_WITH_WILL) if self._broker.will else None
+        )
+        self._client.disconnect(reasoncode=reason)
         self._client.loop_stop()
 
     def _made(self, client_id: str) -> Client:
@@ -189,7 +194,8 @@ class Connection:
             client.username_pw_set(broker.user, broker.password.reveal() or None)
         if broker.context is not None:
             client.tls_set_context(broker.context)
-        client.will_set(broker.will, OFFLINE, qos=1, retain=True)
+        if broker.will:
+            client.will_set(broker.will, OFFLINE, qos=1, retain=True)
         client.connect_timeout = CONNECT_TIMEOUT_S / 2
         client.on_connect = lambda *told: self._hop(self._greeted, told[3])
         client.on_disconnect = lambda *told: self._hop(self._gone, told[3])

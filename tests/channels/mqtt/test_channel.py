@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import json
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from agent.channels.mqtt.channel import MqttChannel
 from agent.errors import ChannelUnavailable, StorageFull
-from agent.messages import Inbound, Provenance
+from agent.messages import Inbound, Outbound, Provenance
 from tests.contracts import channel
 from tests.contracts.channel import answer, listening, until
 from tests.fakes import mosquitto
@@ -137,3 +140,32 @@ async def test_the_broker_says_that_the_device_is_gone(platform: MqttPlatform) -
         platform.cut_listening()
         await until(lambda: ("barnacle/status", b"offline") in platform.peer.came)
         await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+
+
+@pytest.mark.skipif(not shutil.which("mosquitto_pub"), reason="no mosquitto-clients here")
+async def test_programs_of_the_brokers_own_makers_are_understood(platform: MqttPlatform) -> None:
+    """Another library than ours, and the same protocol."""
+    place = ["-h", "127.0.0.1", "-p", str(platform.peer.port), "-V", "5", "-q", "1"]
+    async with listening(platform.channel) as listener:
+        await until(lambda: platform.peer.shows("barnacle/status") == b"online")
+        say = ["mosquitto_pub", *place, "-t", "barnacle/in/bert", "-m", "wie warm ist es? 🌡"]
+        done = await asyncio.create_subprocess_exec(*say)
+        assert await done.wait() == 0
+        [heard] = await listener.first()
+        assert (heard.sender, heard.text) == ("bert", "wie warm ist es? 🌡")
+        hear = ["mosquitto_sub", *place, "-t", "barnacle/out/bert", "-C", "1"]
+        reader = await asyncio.create_subprocess_exec(*hear, stdout=asyncio.subprocess.PIPE)
+        assert reader.stdout is not None
+        # Until it has subscribed, the answer waits
+        await until_sent(platform.channel, answer(heard, "24,5 °C"))
+        told = json.loads(await reader.stdout.readline())
+        assert told["text"] == "24,5 °C"
+        assert await reader.wait() == 0
+
+
+async def until_sent(channel: MqttChannel, message: Outbound) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            with contextlib.suppress(ChannelUnavailable):
+                return await channel.send(message)
+            await asyncio.sleep(0.02)

@@ -11,7 +11,8 @@ from agent.channels.settings import MqttSettings
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused, MessageRefused
 from agent.platforms.mqtt import broker_of
-from tests.fakes import mosquitto
+from tests.contracts.channel import until
+from tests.fakes import mosquitto, mqtt_peer
 from tests.fakes.mosquitto import PASSWORD, USER
 
 pytestmark = pytest.mark.skipif(
@@ -72,6 +73,16 @@ async def test_a_topic_that_is_not_ours_is_a_dead_letter(tmp_path: Path) -> None
             with pytest.raises(MessageRefused, match=r"takes nothing at elsewhere: Not authorized"):
                 await connection.publish("elsewhere", b"hello")
             await connection.publish("barnacle/out/anna", b"hello")
+
+
+async def test_a_probe_leaves_the_devices_state_as_it_is(tmp_path: Path) -> None:
+    with mosquitto.running(tmp_path) as there, mqtt_peer.at(there.port) as peer:
+        peer.publish("barnacle/status", "online", retain=True)
+        await probe(broker(there.port))
+        async with connected(broker(there.port), "device", lambda: None):
+            pass
+        await until(lambda: peer.shows("barnacle/status") == b"offline")
+        assert [payload for _, payload in peer.came] == [b"online", b"offline"]
 
 
 @pytest.mark.parametrize("content", [None, "nothing of the kind"])
