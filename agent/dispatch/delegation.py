@@ -4,13 +4,16 @@ Its tools are some of the asker's, behind the same gate; its trust begins where 
 fallen to; questions go to the same person, and everything counts for the same turn.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agent.dispatch.hooks import Hooks
 from agent.errors import DelegationRefused
-from agent.messages import ChatMessage
+from agent.messages import ChatMessage, ToolCall, ToolResult
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.nested import Order, Told
 from agent.tools.registry import Registry
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 MAX_DEPTH = 2
 # A turn that needs more is going in circles
 MAX_ORDERS_PER_TURN = 8
+# Of one that was broken off: its last results, each as much as tells what it was
+MAX_READ, MAX_READ_CHARS = 8, 2000
 _TO_WHOM = (
     "Another agent, not a person, gives you the task and reads your answer. Do only what the task "
     "says; your last message is all that is handed back."
@@ -51,6 +56,14 @@ class Delegation:
                 f"other agents were asked {MAX_ORDERS_PER_TURN} times in this turn, which is all"
             )
         within.orders.append(order.agent)
+        so_far = _SoFar(self.context, self.seams.hooks)
+        try:
+            async with asyncio.timeout(order.timeout_s):
+                return await self._run(order, so_far)
+        except TimeoutError:
+            return so_far.told()
+
+    async def _run(self, order: Order, so_far: "_SoFar") -> Told:
         outcome = await self.runner.limited_to(
             partial(_allowed, self.runner.registry, order.tools), order.max_iterations
         ).run(
@@ -60,11 +73,41 @@ class Delegation:
             ),
             self.context,
             self.context.provenance,
-            replace(self.seams, on_text=_unseen),
+            # What it writes on the way is not for the person
+            replace(self.seams, on_text=so_far.say, hooks=so_far),
             order.model,
-            within.deeper(),
+            self.within.deeper(),
         )
         return Told(outcome.text, outcome.provenance, outcome.source)
+
+
+class _SoFar(Hooks):
+    """What an agent has read and said, should its time end; the owner's hooks go on within."""
+
+    def __init__(self, context: ToolContext, hooks: Hooks) -> None:
+        super().__init__()
+        self._context = context
+        self._inner = hooks
+        self._read: deque[str] = deque(maxlen=MAX_READ)
+        self._said = ""
+
+    async def around(
+        self, call: ToolCall, use: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        result = await self._inner.around(call, use)
+        self._read.append(f"{call.name}: {result.text[:MAX_READ_CHARS]}")
+        trust = self._context.provenance
+        if result.provenance is not None and result.provenance < trust:
+            source = result.source or self._context.source
+            self._context = replace(self._context, provenance=result.provenance, source=source)
+        return result
+
+    async def say(self, text: str, *_: object) -> None:
+        self._said = text[-MAX_READ_CHARS:]
+
+    def told(self) -> Told:
+        text = "\n".join(filter(None, (*self._read, self._said)))
+        return Told(text, self._context.provenance, self._context.source, is_whole=False)
 
 
 def _allowed(registry: Registry, names: Sequence[str]) -> Sequence[AnyTool]:
@@ -75,7 +118,3 @@ def _allowed(registry: Registry, names: Sequence[str]) -> Sequence[AnyTool]:
 
 def _is_meant(tool: str, names: Sequence[str]) -> bool:
     return any(tool.startswith(name[:-1]) if name.endswith("*") else tool == name for name in names)
-
-
-async def _unseen(*_of_it: object) -> None:
-    """What it writes on the way is not for the person."""

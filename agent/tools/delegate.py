@@ -3,7 +3,6 @@
 What it may do is decided where its turn runs; here is only the order and its time.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Annotated, Any, cast
 
@@ -48,20 +47,15 @@ class DelegateTool(Tool[Arguments]):
             agent.tools,
             agent.model or None,
             agent.max_iterations,
+            self._timeout_s,
         )
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                told = await context.nested(order)
-        except TimeoutError:
-            return ToolResult(
-                success=False,
-                text=f"{name} did not end within {self._timeout_s:g} s; some of it may be done",
-            )
+        told = await context.nested(order)
+        text = msgspec.json.encode({"agent": name, "answer": told.text}).decode()
+        if not told.is_whole:
+            text = f"{name} did not end within {self._timeout_s:g} s; some of it may be done"
+            text = f"{text}. By then it had this:\n{told.text}" if told.text else text
         return ToolResult(
-            success=True,
-            text=msgspec.json.encode({"agent": name, "answer": told.text}).decode(),
-            provenance=told.provenance,
-            source=told.source,
+            success=told.is_whole, text=text, provenance=told.provenance, source=told.source
         )
 
 

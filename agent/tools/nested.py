@@ -17,6 +17,7 @@ class Order:
         prompt: what it is told of itself.
         tools: names, a `*` at the end stands for any rest; those that the asker lacks are left out.
         model: None is the one that is configured.
+        timeout_s: it is broken off then, and what it had is told.
     """
 
     agent: str
@@ -25,6 +26,7 @@ class Order:
     tools: tuple[str, ...] = ()
     model: str | None = None
     max_iterations: int = 1
+    timeout_s: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Told:
     """What it answered.
 
     Args:
+        text: of one that was broken off, what it had read and said by then.
         provenance: the lowest trust of all that it has read.
         source: where the least trusted of that came from.
     """
@@ -39,6 +42,7 @@ class Told:
     text: str
     provenance: Provenance
     source: str
+    is_whole: bool = True
 
 
 class Nested(Protocol):

@@ -237,10 +237,18 @@ async def test_a_turn_asks_others_only_so_often(tmp_path: Path) -> None:
 
 
 class SlowAgentProvider(ScriptedProvider):
-    """The agent that was asked never answers; who asked does."""
+    """The agent that was asked never answers; who asked does.
+
+    Args:
+        after: what it has heard last when it falls silent.
+    """
+
+    def __init__(self, *responses: ChatResponse | str, after: str = "do it") -> None:
+        super().__init__(*responses)
+        self._after = after
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
-        if request.messages[-1].text == "do it":
+        if request.messages[-1].text == self._after:
             await asyncio.Event().wait()
         return await super().chat(request)
 
@@ -252,6 +260,23 @@ async def test_an_agent_that_does_not_end_is_ended(tmp_path: Path) -> None:
     outcome = await house.run(provider)
     assert "thinker did not end within 0.01 s" in last_result(provider)
     assert outcome.text == "it took too long"
+
+
+async def test_what_an_agent_has_read_is_not_lost_with_it_nor_is_it_trusted_more(
+    tmp_path: Path,
+) -> None:
+    house = House(tmp_path)
+    house.tools[-1] = DelegateTool(AGENTS, timeout_s=1.0)
+    page = '{"lamp":"on"}'
+    provider = SlowAgentProvider(
+        *(calls(order("reader")), calls(("page", ON)), calls(("lamp", ON)), "no"), after=page
+    )
+    outcome = await house.run(provider)
+    told = provider.requests[2].messages[-1].text
+    assert "reader did not end within 1 s" in told
+    assert told.endswith(f"page: {page}")
+    assert outcome.provenance is Provenance.WEB
+    assert "web origin" in house.owner.asked[0].reason
 
 
 async def test_the_stop_of_the_turn_is_the_stop_of_the_agent_that_it_asked(tmp_path: Path) -> None:

@@ -46,10 +46,10 @@ async def test_the_order_is_what_the_owner_configured() -> None:
         orders.append(order)
         return Told("roses", Provenance.WEB, "https://example.org")
 
-    tool = DelegateTool(AGENTS)
+    tool = DelegateTool(AGENTS, timeout_s=3.0)
     context = ToolContext("terminal", "owner", Provenance.OWNER, nested=nested)
     result = await tool.execute(tool.parse('{"agent":"poet","task":"rhyme"}'), context)
-    assert orders == [Order("poet", "You rhyme.", "rhyme", (), "hint:deep", 5)]
+    assert orders == [Order("poet", "You rhyme.", "rhyme", (), "hint:deep", 5, 3.0)]
     assert json.loads(result.text) == {"agent": "poet", "answer": "roses"}
     assert (result.provenance, result.source) == (Provenance.WEB, "https://example.org")
 
