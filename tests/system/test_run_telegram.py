@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import re
 import signal
 import sys
@@ -136,6 +137,39 @@ async def test_a_bot_that_is_not_reached_is_in_the_status_until_it_is(tmp_path: 
             async with asyncio.timeout(LIMIT_S):
                 while _trouble(tmp_path):  # noqa: ASYNC110 - another process
                     await asyncio.sleep(0.05)
+
+
+async def test_the_doctor_says_how_long_ago_the_bot_was_heard_and_when_nobody_answers(
+    tmp_path: Path,
+) -> None:
+    async with telegram_server.running() as server, llm_server.running(obey) as model:
+        server.longest_poll_s = 1.0
+        text = config(server, model.base_url)
+        assert "no agent runs" in (await examined(tmp_path, text))["channels"]["sentence"]
+        async with daemon(tmp_path, text) as process:
+            await code_in_log(process)
+            found = await examined(tmp_path, text)
+            assert found["channels"]["level"] == "ok"
+            assert re.search(r"heard: telegram \d+ s ago", found["channels"]["sentence"])
+            # Asking has attached nobody: the agent answers as before
+            assert {found[name]["level"] for name in ("chat", "telegram")} == {"ok"}, found
+            process.send_signal(signal.SIGSTOP)
+            found = await examined(tmp_path, text)
+            assert found["channels"]["level"] == "failed"
+            assert "does not answer" in found["channels"]["sentence"]
+
+
+async def examined(folder: Path, text: str) -> dict[str, dict[str, str]]:
+    """What `barnacle doctor` finds."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "agent.cli.main", "doctor", "--json"),
+        env=chat_environ(folder, text),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    async with asyncio.timeout(LIMIT_S):
+        said, _ = await process.communicate()
+    found: dict[str, dict[str, str]] = json.loads(said)
+    return found
 
 
 def _trouble(folder: Path) -> str:
