@@ -11,12 +11,12 @@ import ssl
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent import __version__
 from agent.errors import ConfigRefused, NetworkError
 from agent.http_call import GIVE_UP_TIMEOUT_S, Call
+from agent.tls import tls_context
 
 if TYPE_CHECKING:
     import httpx
@@ -100,7 +100,6 @@ class HttpClient:
         self._transport = transport
         # By whether they connect to addresses that were checked before
         self._clients: dict[bool, httpx.AsyncClient] = {}
-        self._context: ssl.SSLContext | None = None
         self._making = asyncio.Lock()
         # Not the pool's own limit: what it mislays would be missing there
         self._places = {
@@ -126,9 +125,8 @@ class HttpClient:
 
     def _make(self, *, is_pinned: bool) -> "httpx.AsyncClient":
         # A transport that was handed in has its own
-        if self._context is None and self._transport is None:
-            self._context = _make_tls_context()
-        return _make_client(self._transport, self._context, is_pinned=is_pinned)
+        context = tls_context() if self._transport is None else None
+        return _make_client(self._transport, context, is_pinned=is_pinned)
 
     @contextlib.asynccontextmanager
     async def exchange(
@@ -226,24 +224,6 @@ def _make_client(
             "the proxy in HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: "
             "give an http:// or https:// address"
         ) from err
-
-
-def _make_tls_context() -> ssl.SSLContext:
-    """Trusts what the system trusts, kept current by its updates; without a store, certifi."""
-    paths = ssl.get_default_verify_paths()
-    cafile = None
-    if not paths.cafile and not _holds_files(paths.capath):
-        import certifi  # noqa: PLC0415 - rarely needed
-
-        cafile = certifi.where()
-    context = ssl.create_default_context(cafile=cafile)
-    # Python leaves this to the distribution, and distributions differ
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    return context
-
-
-def _holds_files(folder: str | None) -> bool:
-    return bool(folder) and any(Path(str(folder)).iterdir())
 
 
 def _built(

@@ -11,6 +11,7 @@ import pytest
 
 from agent.errors import ConfigRefused, NetworkError
 from agent.http import HttpClient, HttpRequest
+from agent.tls import tls_context
 from tests.fakes.raw_server import Serve, serving
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -81,32 +82,10 @@ async def test_closing_an_unused_client_does_nothing() -> None:
     await HttpClient().aclose()
 
 
-async def test_certificates_and_names_are_checked() -> None:
+async def test_certificates_are_checked_as_everywhere() -> None:
     http = HttpClient()
-    context = (await http.get())._transport._pool._ssl_context
+    assert (await http.get())._transport._pool._ssl_context is tls_context()
     await http.aclose()
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert context.check_hostname
-    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
-
-
-async def test_some_authorities_are_trusted() -> None:
-    http = HttpClient()
-    context = (await http.get())._transport._pool._ssl_context
-    await http.aclose()
-    paths = ssl.get_default_verify_paths()
-    assert context.cert_store_stats()["x509_ca"] > 0 or paths.capath
-
-
-async def test_without_a_system_store_certifi_is_trusted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
-) -> None:
-    nothing = ssl.DefaultVerifyPaths(None, str(tmp_path), "", "", "", "")
-    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nothing)
-    http = HttpClient()
-    context = (await http.get())._transport._pool._ssl_context
-    await http.aclose()
-    assert context.cert_store_stats()["x509_ca"] > 50
 
 
 async def test_redirects_are_handed_back_not_followed() -> None:

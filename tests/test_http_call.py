@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import gc
 import random
-import ssl
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 
 from agent.errors import NetworkError
 from agent.http import MAX_CONNECTIONS, HttpClient, HttpRequest
+from tests.fakes.certificates import trusted
 from tests.fakes.raw_server import serving
 
 CALLS = 400
@@ -80,41 +79,16 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-def trusted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
-    """A server's side, with a certificate of its own for 127.0.0.1."""
-    key, certificate = folder / "key.pem", folder / "certificate.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
-            *(
-                "-nodes",
-                "-days",
-                "2",
-                "-subj",
-                "/CN=here",
-                "-addext",
-                "subjectAltName=IP:127.0.0.1",
-            ),
-            *("-keyout", str(key), "-out", str(certificate)),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return context
-
-
 @pytest.mark.parametrize(
     ("address", "scheme"), [("", "http"), ("127.0.0.1", "http"), ("", "https")]
 )
 async def test_calls_that_are_cut_off_take_nothing_from_those_that_follow(
-    address: str, scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    address: str, scheme: str, tmp_path: Path
 ) -> None:
     http, dice, slow = HttpClient(), random.Random(7), Slow()
-    context = trusted(tmp_path, monkeypatch) if scheme == "https" else None
-    async with serving(slow.serve, context=context) as url:
+    own = trusted(tmp_path, "IP:127.0.0.1") if scheme == "https" else contextlib.nullcontext()
+    async with contextlib.AsyncExitStack() as stack:
+        url = await stack.enter_async_context(serving(slow.serve, context=stack.enter_context(own)))
         await body(http, f"{url}/fresh", address)
         width = 2 * MAX_CONNECTIONS
         for _ in range(CALLS // width):

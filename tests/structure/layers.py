@@ -45,6 +45,7 @@ LAYERS = (
             "messages",
             "printable",
             "sse",
+            "tls",
             "wording",
         }
     ),

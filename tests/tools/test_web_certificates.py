@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,27 +11,15 @@ from agent.errors import NetworkError
 from agent.http import HttpClient
 from agent.security.net import WebRules
 from agent.tools.web import Web, WebRequest
+from tests.fakes.certificates import trusted
 from tests.fakes.resolver import FixedResolver
 
 
 @pytest.fixture
-def authority(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+def authority(tmp_path: Path) -> Iterator[ssl.SSLContext]:
     """A server's side with a certificate for one name, which this machine trusts."""
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
-            *("-nodes", "-days", "2", "-subj", "/CN=weather.lan"),
-            *("-addext", "subjectAltName=DNS:weather.lan"),
-            *("-keyout", str(key), "-out", str(certificate)),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    return context
+    with trusted(tmp_path, "DNS:weather.lan") as context:
+        yield context
 
 
 async def fetched(name: str, authority: ssl.SSLContext) -> bytes:
