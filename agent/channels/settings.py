@@ -35,6 +35,25 @@ Account = Annotated[
 ]
 
 
+IrcAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^ircs?://[^/\s?#@:]+(:[0-9]{1,5})?$",
+        description="a server, such as ircs://irc.libera.chat:6697",
+    ),
+]
+Nick = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z\[\]\\`_^{|}][A-Za-z0-9\[\]\\`_^{|}-]{0,29}$", description="a nick of IRC"
+    ),
+]
+IrcChannelName = Annotated[
+    str,
+    Meta(pattern=r"^[#&+!][^\s,\x00\x07]{1,63}$", description="a channel of IRC, such as #lab"),
+]
+
+
 class TerminalSettings(Section, frozen=True, kw_only=True):
     """The `[terminal]` section: the chat in a terminal."""
 
@@ -66,6 +85,22 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
     # Where the account is a person's own: it answers what they write to themselves
     note_to_self: bool = False
+
+
+class IrcSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.irc]` section: a nick on one server, in its channels and in private."""
+
+    # ircs:// with TLS, irc:// without, which is for servers at home
+    url: IrcAddress = "ircs://irc.libera.chat"
+    nick: Nick = "barnacle"
+    # Those it joins, such as "#lab"; with none it is written to in private
+    channels: Annotated[tuple[IrcChannelName, ...], Meta(max_length=50)] = ()
+    # In channels it hears those who speak to it, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
+    # What it logs in with, by SASL or NickServ; without an account its own nick is meant
+    account: Annotated[str, Meta(pattern=r"^[^\s\x00]{0,64}$")] = ""
+    password: Secret = Secret()
+    password_file: str = ""
 
 
 class WebhookSettings(Section, frozen=True, kw_only=True):
@@ -111,6 +146,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
 
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None
+    irc: IrcSettings | None = None
     webhook: WebhookSettings | None = None
     mqtt: MqttSettings | None = None
     speech: SpeechSettings | None = None

@@ -6,7 +6,9 @@ import pytest
 
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
-from tests.fakes import signal_daemon, telegram_server
+from tests.fakes import irc_server, signal_daemon, telegram_server
+from tests.fakes.irc_platform import IrcPlatform
+from tests.fakes.irc_server import CHANNEL, Relay, Visitor
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_platform import SignalPlatform
 from tests.fakes.telegram_platform import TelegramPlatform
@@ -30,7 +32,18 @@ async def signal(folder: Path) -> AsyncIterator[Platform]:
         await http.aclose()
 
 
-PLATFORMS = {"telegram": telegram, "signal": signal}
+@contextlib.asynccontextmanager
+async def irc(folder: Path) -> AsyncIterator[Platform]:
+    async with irc_server.running(folder / "ngircd") as server:
+        relay, anna = Relay(server.port), Visitor("anna")
+        await relay.start()
+        await anna.enter(server.port, CHANNEL)
+        yield IrcPlatform(relay, anna)
+        await anna.leave()
+        await relay.stop()
+
+
+PLATFORMS = {"telegram": telegram, "signal": signal, "irc": irc}
 
 
 @pytest.fixture(params=PLATFORMS)

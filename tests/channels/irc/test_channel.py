@@ -1,0 +1,180 @@
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.channels.irc import channel as module
+from agent.channels.irc.channel import MAX_TEXT_BYTES, IrcChannel
+from agent.channels.settings import IrcSettings
+from agent.clock import SystemClock
+from agent.config import Secret
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
+from agent.messages import Outbound
+from tests.contracts.channel import Listener, answer, listening
+from tests.fakes import irc_server, irc_services
+from tests.fakes.irc_server import CHANNEL, Ngircd, Visitor, until
+
+PASSWORD = "hunter2-of-the-tests"
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[Ngircd]:
+    async with irc_server.running(tmp_path / "ngircd") as started:
+        yield started
+
+
+@contextlib.asynccontextmanager
+async def visiting(port: int, nick: str, *channels: str) -> AsyncIterator[Visitor]:
+    visitor = Visitor(nick)
+    await visitor.enter(port, *channels)
+    try:
+        yield visitor
+    finally:
+        await visitor.leave()
+
+
+def at(port: int, password: str = "", **wanted: object) -> IrcChannel:
+    settings = IrcSettings(url=f"irc://127.0.0.1:{port}", channels=(CHANNEL,), **wanted)  # type: ignore[arg-type]  # of the tests
+    return IrcChannel(settings, Secret(password), SystemClock(), line_every_s=0.0)
+
+
+def told(text: str, to: str = CHANNEL) -> Outbound:
+    return Outbound(1, "irc", to, text, "")
+
+
+async def present(visitor: Visitor, nick: str) -> None:
+    await until(lambda: any(one.command == "JOIN" and one.nick == nick for one in visitor.heard))
+
+
+async def test_a_nick_that_is_taken_is_had_when_it_is_free(
+    server: Ngircd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK_EVERY_S", 0.1)
+    async with (
+        visiting(server.port, "anna", CHANNEL) as anna,
+        visiting(server.port, "barnacle") as thief,
+        listening(at(server.port)),
+    ):
+        await present(anna, "barnacle_")
+        await thief.leave()
+        wanted = ("NICK", "barnacle_", "barnacle")
+        await until(
+            lambda: wanted in [(one.command, one.nick, one.parameter(0)) for one in anna.heard]
+        )
+
+
+async def test_nothing_in_an_answer_is_a_command(server: Ngircd) -> None:
+    async with visiting(server.port, "anna", CHANNEL) as anna:
+        channel = at(server.port)
+        async with listening(channel):
+            await present(anna, "barnacle")
+            await channel.send(told("first\r\nQUIT :bye\nPRIVMSG anna :psst"))
+            await anna.catch_up()
+            assert anna.told("barnacle", CHANNEL) == ["first", "QUIT :bye", "PRIVMSG anna :psst"]
+            assert not anna.told("barnacle", "anna")
+
+
+@pytest.mark.parametrize("target", ["nobody-here", "anna,bert", "two words", ""])
+async def test_who_is_not_there_gets_nothing_and_it_is_said(server: Ngircd, target: str) -> None:
+    async with visiting(server.port, "anna", CHANNEL) as anna:
+        channel = at(server.port)
+        async with listening(channel):
+            await present(anna, "barnacle")
+            with pytest.raises(MessageRefused):
+                await channel.send(told("hello", target))
+
+
+async def test_without_a_connection_nothing_is_said_to_be_sent(server: Ngircd) -> None:
+    with pytest.raises(ChannelUnavailable):
+        await at(server.port).send(told("hello"))
+
+
+async def test_a_server_that_ends_while_a_line_goes_has_not_taken_it(server: Ngircd) -> None:
+    async with visiting(server.port, "anna", CHANNEL) as anna:
+        channel = at(server.port)
+        listener = asyncio.ensure_future(channel.listen(Listener().deliver))
+        await present(anna, "barnacle")
+        server.freeze()
+        sending = asyncio.ensure_future(channel.send(told("hello")))
+        await asyncio.sleep(0)
+        await server.stop()
+        with pytest.raises(ChannelUnavailable):
+            await sending
+        with pytest.raises(ChannelUnavailable):
+            await listener
+
+
+async def test_the_longest_line_arrives_whole(server: Ngircd) -> None:
+    async with visiting(server.port, "anna", CHANNEL) as anna:
+        channel = at(server.port)
+        async with listening(channel):
+            await present(anna, "barnacle")
+            text = "ü" * (MAX_TEXT_BYTES // 2)
+            await channel.send(told(text))
+            await anna.catch_up()
+            assert anna.told("barnacle", CHANNEL) == [text]
+
+
+async def test_a_program_is_told_what_we_are_once(server: Ngircd) -> None:
+    async with visiting(server.port, "anna", CHANNEL) as anna, listening(at(server.port)):
+        await present(anna, "barnacle")
+        for _ in range(3):
+            anna.say("PRIVMSG", "barnacle", "\x01VERSION\x01")
+        anna.say("PRIVMSG", "barnacle", "hello")
+        await until(lambda: anna.has("NOTICE"))
+        await anna.catch_up()
+        answers = [one for one in anna.heard if "VERSION Barnacle" in one.parameter(1)]
+        assert len(answers) == 1
+
+
+async def test_a_password_never_goes_where_others_can_read_it() -> None:
+    settings = IrcSettings(url="irc://irc.example.org")
+    with pytest.raises(ChannelRefused, match="only over ircs://"):
+        await IrcChannel(settings, Secret(PASSWORD), SystemClock()).listen(Listener().deliver)
+
+
+async def test_with_sasl_the_account_is_ours_and_others_are_known_by_theirs(
+    tmp_path: Path,
+) -> None:
+    async with irc_services.running(tmp_path / "irc") as port:
+        await (await irc_services.registered(port, "barnacle", PASSWORD)).leave()
+        anna = await irc_services.registered(port, "anna", "of-anna")
+        anna.say("JOIN", CHANNEL)
+        channel = at(port, PASSWORD)
+        async with listening(channel) as listener:
+            await present(anna, "barnacle")
+            anna.say("WHOIS", "barnacle")
+            await until(lambda: anna.has("318"))
+            [logged_in] = [one for one in anna.heard if one.command == "330"]
+            assert logged_in.parameter(2) == "barnacle"
+            anna.say("PRIVMSG", "barnacle", "hello")
+            [heard] = await listener.first()
+            assert heard.sender == "account:anna"
+            await channel.send(answer(heard, "Hello."))
+            await anna.catch_up()
+            assert anna.told("barnacle", "anna") == ["Hello."]
+        await anna.leave()
+
+
+async def test_a_wrong_password_is_refused_with_what_to_set(tmp_path: Path) -> None:
+    async with irc_services.running(tmp_path / "irc") as port:
+        await (await irc_services.registered(port, "barnacle", PASSWORD)).leave()
+        with pytest.raises(ChannelRefused, match=r"channels\.irc\.account") as caught:
+            await at(port, "wrong").listen(Listener().deliver)
+        assert "wrong" not in str(caught.value)
+
+
+async def test_without_sasl_nickserv_is_told_the_password(tmp_path: Path) -> None:
+    async with irc_services.running(tmp_path / "irc", has_sasl=False) as port:
+        await (await irc_services.registered(port, "barnacle", PASSWORD)).leave()
+        async with visiting(port, "anna", CHANNEL) as anna, listening(at(port, PASSWORD)):
+            await present(anna, "barnacle")
+
+            def is_logged_in() -> bool:
+                anna.say("WHOIS", "barnacle")
+                return anna.has("330")
+
+            await until(is_logged_in)

@@ -1,0 +1,216 @@
+"""Debian's ngircd on a port of this machine, and people who are there."""
+
+import asyncio
+import contextlib
+import shutil
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from agent.channels.irc.wire import Line, read_line, write_line
+
+NGIRCD = shutil.which("ngircd", path="/usr/sbin:/usr/bin")
+CHANNEL = "#lab"
+PATIENCE_S = 20.0
+_CONFIG = """\
+[Global]
+Name = irc.example.org
+Info = a server of the tests
+AdminEMail = root@localhost
+Listen = 127.0.0.1
+Ports = {port}
+MotdPhrase = hello
+PidFile = {folder}/ngircd.pid
+ServerUID = {user}
+ServerGID = {user}
+
+[Limits]
+MaxConnectionsIP = 0
+MaxNickLength = 20
+MaxPenaltyTime = 0
+PingTimeout = 60
+PongTimeout = 20
+
+[Options]
+DNS = no
+Ident = no
+PAM = no
+SyslogFacility = local1
+"""
+
+
+class Ngircd:
+    """The server; what was said there is gone when it ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.port = free_port()
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        return f"irc://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        config = self._folder / "ngircd.conf"
+        config.write_text(_CONFIG.format(port=self.port, folder=self._folder, user="nobody"))
+        command = (str(NGIRCD), "--nodaemon", "--config", str(config))
+        self._process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+        )
+        await reachable(self.port)
+
+    def freeze(self) -> None:
+        """It takes nothing from now on, and its connections stay."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    async def stop(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(signal.SIGKILL)
+            await self._process.wait()
+
+
+class Visitor:
+    """A person's client: says lines, and remembers what is said."""
+
+    def __init__(self, nick: str) -> None:
+        self.nick = nick
+        self.heard: list[Line] = []
+        self._asked = 0
+        self._answered = ""
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+
+    async def enter(self, port: int, *rooms: str) -> None:
+        reader, self._writer = await asyncio.open_connection("127.0.0.1", port)
+        self._reading = asyncio.ensure_future(self._read(reader))
+        self.say("NICK", self.nick)
+        self.say("USER", self.nick, "0", "*", "A visitor")
+        await until(lambda: self.has("001"))
+        for room in rooms:
+            self.say("JOIN", room)
+            await until(lambda: self.has("366"))
+
+    def say(self, *words: str) -> None:
+        assert self._writer is not None
+        self._writer.write(write_line(*words))
+
+    def has(self, command: str) -> bool:
+        return any(line.command == command for line in self.heard)
+
+    @property
+    def mask(self) -> str:
+        """nick!user@host as the server tells it; empty before it was seen."""
+        own = (line.source for line in self.heard if line.command == "JOIN")
+        return next((source for source in own if source.startswith(f"{self.nick}!")), "")
+
+    def told(self, by: str, where: str) -> list[str]:
+        """What somebody said to us or in a channel."""
+        return [
+            line.parameter(1)
+            for line in self.heard
+            if line.command == "PRIVMSG" and line.nick == by and line.parameter(0) == where
+        ]
+
+    async def catch_up(self) -> None:
+        """Until everything that the server has for us by now was heard."""
+        self._asked += 1
+        self.say("PING", str(self._asked))
+        await until(lambda: self._answered == str(self._asked))
+
+    async def leave(self) -> None:
+        if self._writer is not None and self._reading is not None:
+            self._writer.close()
+            self._reading.cancel()
+            await asyncio.wait([self._reading])
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        while raw := await reader.readline():
+            line = read_line(raw.rstrip(b"\r\n"))
+            if line is not None and line.command == "PING":
+                self.say("PONG", line.parameter(-1))
+            elif line is not None and line.command == "PONG":
+                self._answered = line.parameter(-1)
+            elif line is not None:
+                self.heard.append(line)
+
+
+class Relay:
+    """Between the agent and the server: a cable that can be pulled."""
+
+    def __init__(self, port: int) -> None:
+        self._target = port
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self.port = 0
+
+    @property
+    def url(self) -> str:
+        return f"irc://127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    def cut(self) -> None:
+        for writer in self._open:
+            writer.transport.abort()
+
+    async def stop(self) -> None:
+        self.cut()
+        if self._server is not None:
+            self._server.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
+            self._open |= {writer, far_writer}
+            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while piece := await reader.read(4096):
+            writer.write(piece)
+            await writer.drain()
+    writer.close()
+
+
+@contextlib.asynccontextmanager
+async def running(folder: Path) -> AsyncIterator[Ngircd]:
+    if NGIRCD is None:
+        pytest.skip("Debian's ngircd is not installed")
+    server = Ngircd(folder)
+    await server.start()
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port: int = taken.getsockname()[1]
+        return port
+
+
+async def reachable(port: int) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.close()
+                return
+            await asyncio.sleep(0.02)
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 - the other side is a server without events
+            await asyncio.sleep(0.005)
