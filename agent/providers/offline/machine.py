@@ -48,6 +48,9 @@ def _computer(result: Mapping[str, Any], voice: Voice, asked: frozenset[str]) ->
         "temperature": _measure("cpu", result.get("temperature_c"), voice),
         "uptime": _uptime(result.get("uptime_s"), voice),
         "throttled": _throttled(result.get("throttled"), voice),
+        "wifi": _measure("wifi", _within(result, "wifi", "quality_percent"), voice),
+        # A card that makes none is nothing to speak of
+        "card": _measure("card", _within(result, "card", "errors") or None, voice),
     }
     wanted = [key for key in sentences if key in asked and sentences[key]]
     return voice.joined([sentences[key] for key in wanted or sentences])
@@ -63,6 +66,11 @@ def _share(key: str, result: Mapping[str, Any], name: str, voice: Voice) -> str:
 def _measure(key: str, value: object, voice: Voice) -> str:
     number = _finite(value)
     return "" if number is None else voice.say(key, value=voice.number(number))
+
+
+def _within(result: Mapping[str, Any], name: str, field: str) -> object:
+    found = result.get(name)
+    return found.get(field) if isinstance(found, Mapping) else None
 
 
 def _finite(value: object) -> float | None:

@@ -13,6 +13,8 @@ COMPUTER = {
     "disk_total_mb": 15000,
     "temperature_c": 48.3,
     "throttled": ["under-voltage"],
+    "wifi": {"interface": "wlan0", "signal_dbm": -56, "quality_percent": 77},
+    "card": {"life_used_percent": None, "errors": 3},
     "uptime_s": 12345,
 }
 READY = {
@@ -47,6 +49,12 @@ async def test_the_time_is_told(said: str, answer: str) -> None:
         ("how full is the disk?", "9000 of 15000 MB on the disk are free."),
         ("how long has the computer been running?", "It has been running for 3 h 25 min."),
         ("还有多少内存?", "内存还剩 210 MB，共 427 MB。"),
+        ("how is the wifi?", "The Wi-Fi is heard at 77 %."),
+        ("Wie gut ist das WLAN?", "Das WLAN kommt mit 77 % an."),
+        ("无线网络怎么样?", "无线信号是 77 %。"),
+        ("¿cómo está la wifi?", "La wifi llega al 77 %."),
+        ("와이파이 어때?", "와이파이 신호: 77 %."),
+        ("Wi-Fiはどう?", "Wi-Fi の電波は 77 % です。"),
     ],
 )
 async def test_of_the_computer_only_what_was_asked_is_told(said: str, answer: str) -> None:
@@ -54,13 +62,16 @@ async def test_of_the_computer_only_what_was_asked_is_told(said: str, answer: st
 
 
 async def test_asked_how_the_computer_is_it_tells_everything_that_it_knows() -> None:
-    known = {**COMPUTER, "temperature_c": None, "throttled": None}
+    known = {**COMPUTER, "temperature_c": None, "throttled": None, "wifi": None, "card": None}
     text = await Talk(results={"system_info": known}).ask("how is the computer?")
     assert text.count("free") == 2
     assert "°C" not in text
+    assert "Wi-Fi" not in text
+    assert "card" not in text
     text = await Talk(results={"system_info": COMPUTER}).ask("how is the computer?")
     assert "The computer is at 48.3 °C." in text
     assert "It is throttled: under-voltage." in text
+    assert "The Wi-Fi is heard at 77 %. The card has made 3 errors." in text
 
 
 async def test_the_board_is_told_with_its_pins() -> None:
