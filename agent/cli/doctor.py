@@ -47,6 +47,7 @@ from agent.health.checks import (
     sandbox,
     screen,
     service,
+    settings,
     skills,
     spending,
     state,
@@ -60,6 +61,7 @@ from agent.health.repairs.base import Repair
 CHECKS: Mapping[str, Check] = {
     "python": python.check,
     "config": config.check,
+    "settings": settings.check,
     "state": state.check,
     "disk": disk.check,
     "card": card.check,

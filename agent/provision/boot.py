@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 ERRORS = "barnacle-errors.txt"
 # Of what the card said last time, beside what was taken over of it
 REMEMBERED = "taken-over"
+# What was refused of it, for `barnacle doctor`: nobody but root looks at the card
+REFUSED = "refused"
 # Windows hides endings, and Notepad adds one
 _MISNAMED = (f"{card.NAME}.txt", f"{card.NAME}.toml")
 _EXPLANATION = """\
@@ -54,6 +56,7 @@ class Provisioning:
         try:
             self._take_over()
             self.firmware.remove(ERRORS)
+            (self.state / REFUSED).unlink(missing_ok=True)
         except BarnacleError as err:
             self._complain(str(err))
             return False
@@ -99,9 +102,17 @@ class Provisioning:
         for line in problems.splitlines():
             _log.error("%s", line)
         try:
+            self._note(problems)
             self.firmware.write(ERRORS, f"{_EXPLANATION}{problems}\n")
         except (BarnacleError, OSError) as err:
             _log.error("%s was not written: %s", ERRORS, err)
+
+    def _note(self, problems: str) -> None:
+        path, text = self.state / REFUSED, f"{problems}\n".encode()
+        if not path.exists() or path.read_bytes() != text:
+            self.state.mkdir(parents=True, exist_ok=True)
+            write_atomic(path, text)
+            path.chmod(0o644)
 
     def _remembered(self) -> bytes:
         try:

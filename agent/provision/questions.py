@@ -95,10 +95,14 @@ class Questions:
             except ValueError as err:
                 self._complain(str(err))
                 continue
-            is_same = kind == usual and bool(before.get("kind"))
-            return self._asked_service(kind, service, before if is_same else {})
+            is_same = kind == before.get("kind")
+            table = self._asked_service(kind, service, before if is_same else {})
+            if table is not None:
+                return table
+            usual = kind
 
-    def _asked_service(self, kind: str, service: KnownService, before: Table) -> Table:
+    def _asked_service(self, kind: str, service: KnownService, before: Table) -> Table | None:
+        """None where it is to be another service, or the same once more."""
         table: Table = {**before, "kind": kind}
         while True:
             if not service.url or before.get("base_url"):
@@ -111,22 +115,21 @@ class Questions:
             elif service.needs_key and not table.get("base_url"):
                 self._complain(f"{service.name} needs a key")
                 continue
-            proof = self._proven_service(table)
-            if proof is not None:
+            proof = self._proof_of_service(table)
+            if table.get("api_key") == KEPT or self._stands(proof):
                 return self._with_model(table, service, proof)
+            if proof.verdict is Verdict.UNKNOWN:
+                return None
 
-    def _proven_service(self, table: Table) -> Proof | None:
-        """None where it has to be asked for again."""
+    def _proof_of_service(self, table: Table) -> Proof:
         if table.get("api_key") == KEPT:
             return Proof(Verdict.UNKNOWN, "")
         try:
             settings = decode(dumps(table), MainProviderSettings, Path("provider"))
         except ConfigRefused as err:
-            self._complain(str(err))
-            return None
+            return Proof(Verdict.REFUSED, str(err).removeprefix("provider: "))
         self.screen.say("Asking it ...")
-        proof = self.prover.provider(settings)
-        return proof if self._stands(proof) else None
+        return self.prover.provider(settings)
 
     def _with_model(self, table: Table, service: KnownService, proof: Proof) -> Table:
         usual = str(table.get("model") or service.model or next(iter(proof.models), ""))

@@ -163,6 +163,8 @@ def test_every_mistake_is_told_at_once_and_nothing_is_changed(
         assert place in told
         assert place in caplog.text
     assert "did you mean `password`?" in told
+    assert (machine.device / "refused").read_text() in told.replace("\r\n", "\n")
+    (machine.device / "refused").unlink()
     assert machine.kept() == before
     assert (machine.card / "user-data").exists()
     assert WIFI in machine.read()
@@ -173,8 +175,10 @@ def test_the_errors_go_when_all_is_well(machine: Machine) -> None:
     assert not machine.start()
     assert "`device.hostname`" in machine.errors()
     machine.write('[device]\nhostname = "shed"\n')
+    assert (machine.device / "refused").stat().st_mode & 0o777 == 0o644
     assert machine.start()
     assert machine.errors() == ""
+    assert not (machine.device / "refused").exists()
 
 
 def test_the_same_mistake_is_not_written_again(machine: Machine) -> None:

@@ -84,10 +84,24 @@ def test_a_key_that_is_refused_is_asked_for_again() -> None:
 
 
 def test_what_cannot_be_checked_is_the_persons_choice() -> None:
-    script = Script("mistral", "some-key", "n", "some-key", "y", "small", "n")
+    script = Script("mistral", "some-key", "n", "", "some-key", "y", "small", "n")
     table = _questions(script, {"some-key": UNKNOWN}).of_agent()
     assert table["provider"] == {"kind": "mistral", "api_key": "some-key", "model": "small"}
     assert script.said.count("! nobody answers") == 2
+
+
+def test_who_will_not_have_it_may_choose_another_service() -> None:
+    script = Script("mistral", "some-key", "n", "offline", "n")
+    table = _questions(script, {"some-key": UNKNOWN}).of_agent()
+    assert table == {"provider": {"kind": "offline"}}
+    assert "[mistral]" in script.asked[3]
+
+
+def test_what_cannot_be_a_key_is_not_sent() -> None:
+    script = Script("mistral", "a\tb", "good-key", "small", "n")
+    table = _questions(script, {"good-key": GOOD}).of_agent()
+    assert table["provider"] == {"kind": "mistral", "api_key": "good-key", "model": "small"}
+    assert not any("a\tb" in said for said in script.said)
 
 
 def test_an_unknown_service_is_asked_for_again() -> None:
