@@ -78,7 +78,8 @@ def _show(machine: Machine, records: Records, *, as_json: bool) -> int:
 
 def _watch(trials: Trials) -> None:
     """What the service manager runs at each start while a version is not settled."""
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    # In place of the handler that keeps a command's own lines apart
+    logging.basicConfig(level=logging.INFO, format="%(message)s", force=True)
     if trials.settle() is not Standing.ON_TRIAL:
         return
     minutes = probation.HEALTHY_S / 60

@@ -5,8 +5,12 @@ leaves old or new. A rename would rewrite the folder, and a cut in it leaves two
 """
 
 import contextlib
+import errno
+import fcntl
+import logging
 import os
 import re
+import struct
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +18,18 @@ from pathlib import Path
 from agent.crash import crash_point
 from agent.errors import UpdateRefused
 from agent.storage.files import sync_folder
+from agent.update.bundle import COMMAND_LINE
+
+_log = logging.getLogger(__name__)
 
 # People add lines for their displays and overlays, no more
 _MAX_CONFIG_BYTES = 64 * 1024
 _PREFIX = re.compile(rb"^os_prefix=([AB])/[ \t]*\r?$", re.MULTILINE)
+# A word of the kernel's command line for the initial RAM disk
+_NOTE = b"barnacle.switch="
+_NOTED = re.compile(rb" barnacle\.switch=[0-9]+")
+# linux/fs.h: which block of the partition a block of a file is, and how long one is
+_FIBMAP, _FIGETBSZ = 1, 2
 # Checking a FAT of 256 MB takes a second on a Pi
 _PROGRAM_TIMEOUT_S = 120.0
 
@@ -61,6 +73,40 @@ def withdraw(firmware: Path) -> None:
     sync_folder(firmware)
 
 
+def note_letter(firmware: Path, slot: str) -> None:
+    """Tell the slot's initial RAM disk where on the partition the letter of config.txt is.
+
+    It names the slot before again before anything of the new system is started.
+    """
+    path = firmware / slot / COMMAND_LINE
+    at, _ = _place(_config(firmware))
+    try:
+        place = _place_on_partition(firmware / "config.txt", at)
+    except OSError as err:
+        _log.warning("the new version itself has to name the one before: %s", err)
+        return
+    line = path.read_bytes().rstrip()
+    write_file(path, line + f" {_NOTE.decode()}{place}\n".encode())
+
+
+def forget_letter(firmware: Path, slot: str) -> None:
+    """No start of the slot gives way any more by itself; written in its place, like the letter."""
+    content = (firmware / slot / COMMAND_LINE).read_bytes()
+    found = _NOTED.search(content)
+    if found is None:
+        return
+    handle = os.open(firmware / slot / COMMAND_LINE, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.pwrite(handle, b" " * len(found[0]), found.start())
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def is_noted(firmware: Path, slot: str) -> bool:
+    return _NOTED.search((firmware / slot / COMMAND_LINE).read_bytes()) is not None
+
+
 def write_file(path: Path, content: bytes) -> None:
     """A new file, on the card when this returns."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -100,6 +146,21 @@ def _put_right(firmware: Path) -> None:
     if _succeeds("umount", str(firmware)):
         _succeeds("fsck.vfat", "-a", device)
         _succeeds("mount", str(firmware))
+
+
+def _place_on_partition(path: Path, at: int) -> int:
+    """Where a byte of a file is, counted from the beginning of its file system."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        told = fcntl.ioctl(handle, _FIGETBSZ, struct.pack("i", 0))
+        (block_bytes,) = struct.unpack("i", told)
+        told = fcntl.ioctl(handle, _FIBMAP, struct.pack("i", at // block_bytes))
+        (block,) = struct.unpack("i", told)
+    finally:
+        os.close(handle)
+    if block <= 0:
+        raise OSError(errno.ENXIO, f"nobody knows where {path} is")
+    return int(block * block_bytes + at % block_bytes)
 
 
 def _config(firmware: Path) -> bytes:

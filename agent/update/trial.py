@@ -67,7 +67,9 @@ class Trials:
         self.records.write(msgspec.structs.replace(trial, phase=Phase.TRYING, by_switch=by_switch))
         crash_point("update.asked")
         if by_switch:
-            self._select(trial.slot)
+            with bootloader.writable(self.machine.firmware):
+                bootloader.note_letter(self.machine.firmware, trial.slot)
+                bootloader.select(self.machine.firmware, trial.slot)
         self.restart("" if by_switch else TRYBOOT)
 
     def settle(self) -> Standing:
@@ -89,6 +91,7 @@ class Trials:
             UpdateRefused: it is not on trial.
         """
         trial = self._here()
+        self._forget_letter()
         self._select(trial.slot)
         self._keep(trial)
 
@@ -140,6 +143,7 @@ class Trials:
         if trial.phase is not Phase.RUNNING:
             # From here on every other start is one of the version before
             self._select(self.machine.other)
+            self._forget_letter()
             crash_point("update.started")
             self.records.write(msgspec.structs.replace(trial, phase=Phase.RUNNING))
         return Standing.ON_TRIAL
@@ -172,6 +176,12 @@ class Trials:
         if bootloader.configured(self.machine.firmware) != slot:
             with bootloader.writable(self.machine.firmware):
                 bootloader.select(self.machine.firmware, slot)
+
+    def _forget_letter(self) -> None:
+        firmware, slot = self.machine.firmware, self.machine.running
+        if bootloader.is_noted(firmware, slot):
+            with bootloader.writable(firmware):
+                bootloader.forget_letter(firmware, slot)
 
     def _tell(self, version: str, from_version: str, *, reason: str = "") -> None:
         """Leave word for the owner; without a reason the version is kept."""

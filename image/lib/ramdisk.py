@@ -1,29 +1,39 @@
-"""What the initial RAM disk gets on top of Debian's: the data partition, before anything starts.
+"""What the initial RAM disk gets on top of Debian's: the data partition, and a trial's first act.
 
 The kernel reads several archives one after the other; ours is the last one, not compressed.
 """
 
 from pathlib import Path
 
-from image.lib.layout import DATA
+from image.lib.layout import DATA, FIRMWARE
 
-_SCRIPT = Path(__file__).with_name("data-partition.sh")
-_ORDER = (
-    '/scripts/local-bottom/data-partition "$@"\n[ -e /conf/param.conf ] && . /conf/param.conf\n'
-)
+_DATA = Path(__file__).with_name("data-partition.sh")
+_TURN = Path(__file__).with_name("first-turn.sh")
+_IN_ORDER = '/scripts/{} "$@"\n[ -e /conf/param.conf ] && . /conf/param.conf\n'
 _FOLDER, _PROGRAM, _FILE = 0o040755, 0o100755, 0o100644
 _ALIGNMENT = 4
 
 
 def with_data_partition(initrd: bytes) -> bytes:
-    """An initial RAM disk that also checks and mounts the data partition."""
-    script = _SCRIPT.read_text().replace("@DATA@", DATA.partuuid)
+    """An initial RAM disk that also mounts the data partition, and knows what a trial is."""
+    data = _DATA.read_text().replace("@DATA@", DATA.partuuid)
+    turn = _TURN.read_text().replace("@FIRMWARE@", FIRMWARE.partuuid)
+    # Debian's own script before the root is mounted looks for a hibernated system: there is none
     return _padded(initrd) + archive(
         (
-            ("scripts/local-bottom", _FOLDER, b""),
-            ("scripts/local-bottom/ORDER", _FILE, _ORDER.encode()),
-            ("scripts/local-bottom/data-partition", _PROGRAM, script.encode()),
+            *_step("local-premount", "first-turn", turn),
+            *_step("local-bottom", "data-partition", data),
         )
+    )
+
+
+def _step(stage: str, name: str, script: str) -> tuple[tuple[str, int, bytes], ...]:
+    """A script, and the list of its stage with it alone."""
+    order = _IN_ORDER.format(f"{stage}/{name}")
+    return (
+        (f"scripts/{stage}", _FOLDER, b""),
+        (f"scripts/{stage}/ORDER", _FILE, order.encode()),
+        (f"scripts/{stage}/{name}", _PROGRAM, script.encode()),
     )
 
 

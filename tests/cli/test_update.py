@@ -1,7 +1,8 @@
 """`barnacle update` on a card in a folder."""
 
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,16 @@ Say = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def card(tmp_path: Path) -> Card:
     return Card(tmp_path / "card", make_key(tmp_path / "key.pem"))
+
+
+@pytest.fixture(autouse=True)
+def own_logging() -> Iterator[None]:
+    """The command that watches takes the log over."""
+    root = logging.getLogger()
+    before, level = [*root.handlers], root.level
+    yield
+    root.handlers[:] = before
+    root.setLevel(level)
 
 
 @pytest.fixture
@@ -83,7 +94,10 @@ def test_what_watches_a_trial_keeps_it_or_restarts(
     monkeypatch.setattr(probation, "judge", judged)
     say(bundle)
     card.start(is_trial=True)
-    assert say("watch")[0] == exits.OK
+    status, _, err = say("watch")
+    assert status == exits.OK
+    assert "on trial: to be healthy for 10 minutes" in err
+    assert ("is kept" if verdict.is_kept else f"gives way to {OLD}: why") in err
     assert restarts == (["0 tryboot"] if verdict.is_kept else ["0 tryboot", ""])
     assert card.start() == (Started("B", NEW) if verdict.is_kept else Started("A", OLD))
     say("watch")

@@ -3,11 +3,13 @@
 Files are partitions. A release is known by its bytes: a slot that is not whole starts nothing.
 """
 
+import re
 import subprocess
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent.update import bootloader
 from agent.update.machine import Machine, find_machine
 from image.lib import bundle, layout
 
@@ -17,6 +19,8 @@ OLD, NEW = "0.1.0", "0.2.0"
 BUILT_S = 1_790_000_000
 # So that a bundle comes in some dozen pieces
 PIECE_BYTES = 40_000
+# What a trial without tryboot.txt adds
+_NOTE = re.compile(r" barnacle\.switch=[0-9]+")
 
 
 class NothingStarts(Exception):
@@ -106,6 +110,12 @@ class Card:
             NothingStarts: nothing whole is named.
         """
         started = self.would_start(is_trial=is_trial)
+        if bootloader.is_noted(self.firmware, started.slot):
+            # The initial RAM disk: the letter goes back before anything else is done
+            config = self.firmware / "config.txt"
+            other = "A" if started.slot == "B" else "B"
+            line = f"os_prefix={started.slot}/"
+            config.write_text(config.read_text().replace(line, f"os_prefix={other}/"))
         self._become(started)
         return started
 
@@ -125,7 +135,7 @@ class Card:
         folder = self.firmware / slot
         if not (folder / "cmdline.txt").exists():
             raise NothingStarts(f"slot {slot} is empty")
-        line = (folder / "cmdline.txt").read_text().strip()
+        line = _NOTE.sub("", (folder / "cmdline.txt").read_text()).strip()
         if line != layout.command_line(slot):
             raise NothingStarts(f"slot {slot} is told: {line}")
         content = self.partition(slot).read_bytes()

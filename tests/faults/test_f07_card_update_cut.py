@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent import crash
+from agent.update import bootloader
 from agent.update.installation import Installation
 from agent.update.records import Records
 from agent.update.trial import Standing, Trials
@@ -65,12 +66,19 @@ def disarmed() -> Iterator[None]:
     crash.arm(None)
 
 
+@pytest.fixture
+def letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file system says where on the partition the letter of config.txt is."""
+    monkeypatch.setattr(bootloader, "_place_on_partition", lambda _path, at: at)
+
+
 @pytest.fixture(scope="module")
 def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_key(tmp_path_factory.mktemp("keys") / "key.pem")
 
 
 @pytest.mark.parametrize("knows_tryboot", [True, False])
+@pytest.mark.usefixtures("letter")
 @pytest.mark.parametrize("is_kept", [True, False])
 async def test_cut_at_any_step_a_whole_version_starts_and_the_update_can_be_begun_anew(
     tmp_path: Path, key: Path, *, is_kept: bool, knows_tryboot: bool

@@ -1,4 +1,4 @@
-"""The shell script that ends a trial where nothing else works any more."""
+"""The shell scripts that end a trial where nothing else works any more."""
 
 import subprocess
 from pathlib import Path
@@ -7,10 +7,12 @@ import pytest
 
 from agent.update.installation import Installation
 from agent.update.records import Phase, Records, Trial
+from image.lib import layout
 from tests.fakes.card import NEW, OLD, Card, Started, in_pieces, make_key
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "image/overlay/usr/lib/barnacle/give-way"
+FIRST_TURN = ROOT / "image/lib/first-turn.sh"
 
 
 def give_way(card: Card) -> str:
@@ -81,3 +83,50 @@ def test_without_a_trial_nothing_is_done(card: Card) -> None:
 def test_the_version_before_does_not_give_way(started: Card) -> None:
     record(started, Phase.TRYING, by_switch=False)
     assert give_way(started) == ""
+
+
+@pytest.fixture
+def partition(tmp_path: Path) -> Path:
+    """A firmware partition on which config.txt begins somewhere; slot B is on trial."""
+    folder = tmp_path / "dev/disk/by-partuuid"
+    folder.mkdir(parents=True)
+    path = folder / layout.FIRMWARE.partuuid
+    path.write_bytes(b"\0" * 5000 + layout.config_txt("B").encode() + b"\0" * 5000)
+    return path
+
+
+def first_turn(partition: Path, words: str) -> None:
+    root = partition.parents[3]
+    (root / "proc").mkdir(exist_ok=True)
+    (root / "proc/cmdline").write_text(f"ro panic=10 {words}\n")
+    script = root / "first-turn"
+    script.write_text(FIRST_TURN.read_text().replace("@FIRMWARE@", layout.FIRMWARE.partuuid))
+    command = ["/bin/sh", script]
+    environment = {"PATH": "/usr/bin:/bin", "FIRST_TURN_ROOT": str(root)}
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=15)
+
+
+def letter_at(partition: Path) -> int:
+    return partition.read_bytes().index(b"os_prefix=B/") + len("os_prefix=")
+
+
+def test_the_initial_ram_disk_names_the_slot_before_and_changes_nothing_else(
+    partition: Path,
+) -> None:
+    before, at = partition.read_bytes(), letter_at(partition)
+    first_turn(partition, f"barnacle.slot=B barnacle.switch={at}")
+    assert partition.read_bytes() == before[:at] + b"A" + before[at + 1 :]
+
+
+@pytest.mark.parametrize("words", ["barnacle.slot=B", "barnacle.slot=A barnacle.switch={at}"])
+def test_the_initial_ram_disk_leaves_other_starts_alone(partition: Path, words: str) -> None:
+    before = partition.read_bytes()
+    first_turn(partition, words.format(at=letter_at(partition)))
+    assert partition.read_bytes() == before
+
+
+@pytest.mark.parametrize("shift", [-1, 1, 3000])
+def test_the_initial_ram_disk_writes_nowhere_else(partition: Path, shift: int) -> None:
+    before = partition.read_bytes()
+    first_turn(partition, f"barnacle.slot=B barnacle.switch={letter_at(partition) + shift}")
+    assert partition.read_bytes() == before

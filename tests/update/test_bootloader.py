@@ -75,3 +75,20 @@ def test_a_file_that_names_no_slot_or_two_is_left_alone(firmware: Path, content:
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(UpdateRefused, match=r"config\.txt cannot be read"):
         bootloader.configured(tmp_path)
+
+
+def test_the_note_of_the_letter_is_added_and_taken_away_in_its_place(
+    firmware: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootloader, "_place_on_partition", lambda _path, at: 512 + at)
+    line = firmware / "B/cmdline.txt"
+    line.parent.mkdir()
+    line.write_text("root=PARTUUID=x barnacle.slot=B\n")
+    at = (firmware / "config.txt").read_bytes().index(b"A/")
+    bootloader.note_letter(firmware, "B")
+    assert line.read_text() == f"root=PARTUUID=x barnacle.slot=B barnacle.switch={512 + at}\n"
+    size_bytes = line.stat().st_size
+    bootloader.forget_letter(firmware, "B")
+    assert line.read_text().split() == ["root=PARTUUID=x", "barnacle.slot=B"]
+    assert line.stat().st_size == size_bytes
+    assert not bootloader.is_noted(firmware, "B")

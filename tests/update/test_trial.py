@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UpdateRefused
+from agent.update import bootloader
 from agent.update.installation import Installation
 from agent.update.records import Held, Outcome, Phase, Records, Trial
 from agent.update.trial import TRYBOOT, Standing, Trials
@@ -143,8 +144,19 @@ async def test_a_trial_gives_way_also_where_no_record_can_be_written(
 class TestAKernelWithoutTryboot:
     """Debian's: config.txt names the new version until its first act is to name the old one."""
 
+    @pytest.fixture(params=["noted", "unknown"])
+    def _letter(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whether the file system says where the letter is."""
+
+        def place(_path: Path, at: int) -> int:
+            if request.param == "unknown":
+                raise OSError(22, "Invalid argument")
+            return at + 4096
+
+        monkeypatch.setattr(bootloader, "_place_on_partition", place)
+
     @pytest.fixture
-    async def without(self, updated: Card) -> Card:
+    async def without(self, updated: Card, _letter: None) -> Card:
         tree = updated.root / "proc/device-tree"
         tree.mkdir()
         (tree / "compatible").write_bytes(b"raspberrypi,4-model-b\0brcm,bcm2711\0")
@@ -160,6 +172,27 @@ class TestAKernelWithoutTryboot:
         assert without.start() == Started("B", NEW)
         assert trials_of(without).settle() is Standing.ON_TRIAL
         assert without.would_start() == Started("A", OLD)
+
+    async def test_a_start_that_comes_to_nothing_is_followed_by_one_of_the_old_version(
+        self, without: Card, request: pytest.FixtureRequest
+    ) -> None:
+        trials_of(without).begin()
+        without.start()
+        if "noted" in request.node.name:
+            # The initial RAM disk has seen to it; nothing of the new version was started
+            assert without.start() == Started("A", OLD)
+            assert trials_of(without).settle() is Standing.SETTLED
+            outcome = Records(without.machine().records).outcome()
+            assert outcome is not None
+            assert not outcome.is_kept
+
+    async def test_what_is_kept_does_not_give_way_at_later_starts(self, without: Card) -> None:
+        trials_of(without).begin()
+        without.start()
+        trials_of(without).settle()
+        trials_of(without).keep()
+        for _ in range(2):
+            assert without.start() == Started("B", NEW)
 
     async def test_it_is_kept_all_the_same(self, without: Card) -> None:
         trials_of(without).begin()
