@@ -90,6 +90,9 @@ def test_the_ram_disks_addition_is_read_by_cpio() -> None:
     added = ramdisk.with_data_partition(b"")
     listed = subprocess.run(["cpio", "-it"], input=added, capture_output=True, check=True)
     assert listed.stdout.decode().split() == [
+        "scripts/local-premount",
+        "scripts/local-premount/ORDER",
+        "scripts/local-premount/first-turn",
         "scripts/local-bottom",
         "scripts/local-bottom/ORDER",
         "scripts/local-bottom/data-partition",
