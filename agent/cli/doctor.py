@@ -4,10 +4,11 @@
 """
 
 import asyncio
+import os
 from argparse import Namespace
 from collections.abc import Mapping
 
-from agent.cli import exits
+from agent.cli import exits, of_service
 from agent.cli.output import clean, say_json
 from agent.cli.patient import patient_of
 from agent.health.base import Check, Finding, Level, Patient
@@ -105,14 +106,16 @@ _MARKS = {Level.OK: "ok     ", Level.WARNING: "warning", Level.FAILED: "FAILED "
 # In this order: what a later one looks at is there by then
 REPAIRS: Mapping[str, Repair] = {
     "folders": folders.repair,
-    "rights": rights.repair,
     "leftovers": leftovers.repair,
     "indexes": indexes.repair,
+    # After what root may have made
+    "rights": rights.repair,
     "service": service_repair.repair,
 }
 
 
 def run(arguments: Namespace) -> int:
+    of_service.adopt(os.environ, arguments)
     deeds, findings = asyncio.run(_seen_to(patient_of(arguments), fix=arguments.fix))
     if arguments.json:
         found = {name: _as_json(finding) for name, finding in findings.items()}

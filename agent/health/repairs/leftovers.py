@@ -19,7 +19,7 @@ async def repair(patient: Patient) -> list[Deed]:
 def _removed(patient: Patient) -> list[Deed]:
     """Only while no agent works there: then nothing of it is anybody's."""
     folder = patient.state_dir
-    if not folder.is_dir():
+    if not _is_socket(folder / _SOCKET):
         return []
     try:
         with lock.hold(folder):
