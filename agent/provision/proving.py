@@ -60,7 +60,7 @@ async def prove_provider(settings: ProviderSettings) -> Proof:
         return Proof(Verdict.UNKNOWN, f"no answer within {ASK_TIMEOUT_S:.0f} s")
     finally:
         await http.aclose()
-    return Proof(Verdict.GOOD, f"the service answers and has {len(models)} models", models)
+    return Proof(Verdict.GOOD, "the service answers and takes it", models)
 
 
 async def prove_telegram(settings: TelegramSettings, paths: Paths) -> Proof:

@@ -101,7 +101,8 @@ def take(plan: Plan, places: Places) -> None:
                 places.credstore.put(credential, value)
             else:
                 places.credstore.drop(credential)
-    _write_config(places.config, plan.agent)
+    # Without credentials there are secrets in it, and the agent is whoever wrote it
+    _write_config(places.config, plan.agent, is_services=places.credstore is not None)
     if plan.machine.wifi is not None and places.connections is not None:
         wifi.connect(places.connections, plan.machine.wifi)
     if places.device is not None:
@@ -208,7 +209,7 @@ def _environ(credentials: Mapping[str, str], places: Places) -> Iterator[tuple[s
             yield variable, places.credstore.read(name)
 
 
-def _write_config(path: Path, table: Table) -> None:
+def _write_config(path: Path, table: Table, *, is_services: bool) -> None:
     text = dumps(table).encode() if table else b""
     old = path.read_bytes() if path.exists() else b""
     if text.strip() == old.strip():
@@ -216,6 +217,6 @@ def _write_config(path: Path, table: Table) -> None:
     if old:
         write_atomic(path.with_name(path.name + BEFORE), old)
     write_atomic(path, text)
-    if os.geteuid() == 0:
+    if is_services and os.geteuid() == 0:
         os.chown(path, -1, path.parent.stat().st_gid)
         path.chmod(_CONFIG_MODE)
