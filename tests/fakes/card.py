@@ -3,6 +3,7 @@
 Files are partitions. A release is known by its bytes: a slot that is not whole starts nothing.
 """
 
+import json
 import re
 import subprocess
 from collections.abc import AsyncIterator
@@ -75,6 +76,7 @@ class Card:
         (self.firmware / "A/cmdline.txt").write_text(layout.command_line("A") + "\n")
         (self.firmware / "config.txt").write_text(layout.config_txt("A"))
         self._put_system("A", OLD)
+        bundle.describe(root, bundle.Release(OLD, BUILT_S), [key])
         self._become(Started("A", OLD))
 
     def partition(self, slot: str) -> Path:
@@ -153,6 +155,6 @@ class Card:
 
     def _become(self, started: Started) -> None:
         """The system that was started: what it says of itself, and what its kernel was told."""
-        release = bundle.Release(started.version, BUILT_S)
-        bundle.describe(self.root, release, [self.key])
+        told = json.loads((self.root / bundle.IDENTITY).read_text())
+        (self.root / bundle.IDENTITY).write_text(json.dumps(told | {"version": started.version}))
         (self.root / "proc/cmdline").write_text(layout.command_line(started.slot) + "\n")
