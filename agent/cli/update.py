@@ -26,8 +26,8 @@ from agent.update.trial import Standing, Trials
 # The service manager takes the wish at once and ends everything later
 _RESTART_TIMEOUT_S = 60.0
 _SWITCH_WARNING = (
-    "this kernel cannot ask the boot loader for a single trial start: should the new one not even "
-    "come as far as its services, set os_prefix= in config.txt back on any PC"
+    "this kernel cannot ask the boot loader for a single trial start: should the kernel of the new "
+    "version not start at all, set os_prefix= in config.txt back on any PC"
 )
 
 
