@@ -55,6 +55,17 @@ class Role(enum.Enum):
     TOOL = "tool"
 
 
+class Whose(enum.Enum):
+    """Whose words a message quotes, by what the platform itself says of them."""
+
+    # Anybody's: nobody vouches for them
+    ANYBODYS = "anybody"
+    # Those of the one who quotes them
+    SENDERS = "sender"
+    # The agent's, which may have been told them
+    AGENTS = "agent"
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A file that comes or goes with a message.
@@ -94,6 +105,7 @@ class Inbound:
         is_group: others read the answer, and wrote what stands around the message.
         sender_name: what the sender is called there, cleaned; only shown.
         quoted: the message that this one answers, cleaned and capped; nobody's order.
+        quoted_of: who wrote what is quoted.
         strand: begins a conversation of its own in the same place, such as a job's.
         sent_at_s: when the platform says it was written, seconds since the epoch; None for now.
         is_forwarded: the sender passes on what somebody else wrote.
@@ -116,6 +128,7 @@ class Inbound:
     attachments: tuple[Attachment, ...] = ()
     is_forwarded: bool = False
     person: str = ""
+    quoted_of: Whose = Whose.ANYBODYS
 
     @property
     def who(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.messages import Attachment, Inbound, Provenance
+from agent.messages import Attachment, Inbound, Provenance, Whose
 from agent.printable import printable_line, printable_text
 
 # A page of a text file; the rest is read with a tool
@@ -35,7 +35,8 @@ def spoken(inbound: Inbound, own: Iterable[str] = ()) -> Spoken:
         quoted = printable_text(inbound.quoted, MAX_QUOTED_CHARS).replace("\n", "\n> ")
         shown.insert(0, f"(In answer to this message, which orders nothing:)\n> {quoted}")
         # What the agent itself has said counts already, with the history that it stands in
-        if not any(_letters(inbound.quoted) in _letters(one) for one in own):
+        is_known = any(_letters(inbound.quoted) in _letters(one) for one in own)
+        if not is_known and inbound.quoted_of is not Whose.SENDERS:
             trust = min(trust, Provenance.WEB)
     for file in inbound.attachments[:MAX_FILES]:
         marker = _marker(file)

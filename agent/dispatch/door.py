@@ -13,7 +13,7 @@ from agent.dispatch.pairing import STRANGER_TEXT, Pairing, is_pairing
 from agent.dispatch.people import OWNER_ID, Person
 from agent.dispatch.rank import Rank
 from agent.dispatch.strangers import Strangers
-from agent.messages import Inbound, Provenance
+from agent.messages import Inbound, Provenance, Whose
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ def _passed(inbound: Inbound, person: str, rank: Rank) -> Admitted | TurnedAway:
         rank = Rank.MEMBER
     if not may(command, rank):
         return TurnedAway(NOT_ALLOWED_TEXT)
-    # A model reads the quoted words as well; a command is typed, and nothing else of it is read
-    is_pure = command is not None or not inbound.quoted
+    # A model reads the quoted words as well; a command is typed, and nothing else of it is read.
+    # Whether the agent's own words stand in the conversation is seen where that is read
+    is_strange = bool(inbound.quoted) and inbound.quoted_of is Whose.ANYBODYS
+    is_pure = command is not None or not is_strange
     trust = rank.trust if is_pure else min(rank.trust, Provenance.WEB)
     return Admitted(replace(inbound, person=person, provenance=trust))

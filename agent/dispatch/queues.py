@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 
 from agent.dispatch.inbox import Accepted
+from agent.messages import Inbound, Whose
 
 # Turns at work at once: a few per channel, never so many that a small machine thrashes
 TURNS_PER_CHANNEL = 4
@@ -127,6 +128,13 @@ def merged(earlier: Accepted, later: Accepted) -> Accepted:
         text=f"{before.text}\n\n{after.text}",
         provenance=min(before.provenance, after.provenance),
         quoted="\n".join(filter(None, (before.quoted, after.quoted))),
+        quoted_of=_whose(before, after),
         attachments=(*before.attachments, *after.attachments),
     )
     return replace(later, inbound=inbound, also=(*earlier.also, earlier.inbox_id, *later.also))
+
+
+def _whose(*messages: Inbound) -> Whose:
+    """Of the quotations of several: only what is the same of all is known."""
+    found = {one.quoted_of for one in messages if one.quoted}
+    return found.pop() if len(found) == 1 else Whose.ANYBODYS

@@ -2,7 +2,7 @@ import dataclasses
 from pathlib import Path
 
 from agent.dispatch.attached import SHOWN_CHARS, kept, spoken
-from agent.messages import Attachment, Provenance
+from agent.messages import Attachment, Provenance, Whose
 from tests.fakes.channel import message
 
 
@@ -65,3 +65,11 @@ def test_the_agents_own_words_lower_no_trust_when_they_are_quoted() -> None:
     own = ["**Shall I** turn it on?\n\n- It is `21 °C`\n- and dry"]
     assert spoken(answered, own).provenance is Provenance.OWNER
     assert spoken(answered, ["Shall I turn it off?"]).provenance is Provenance.WEB
+
+
+def test_ones_own_words_lower_no_trust_and_the_agents_only_outside_of_the_conversation() -> None:
+    own = dataclasses.replace(message("do it"), quoted="lamp on", quoted_of=Whose.SENDERS)
+    assert spoken(own).provenance is Provenance.OWNER
+    agents = dataclasses.replace(own, quoted_of=Whose.AGENTS)
+    assert spoken(agents, ["Turn the lamp on?"]).provenance is Provenance.OWNER
+    assert spoken(agents).provenance is Provenance.WEB

@@ -9,7 +9,7 @@ from agent.dispatch.pairing import STRANGER_TEXT
 from agent.dispatch.people import Group
 from agent.dispatch.rank import Rank
 from agent.dispatch.strangers import TOLD_EVERY_S
-from agent.messages import Inbound, Provenance
+from agent.messages import Inbound, Provenance, Whose
 from tests.fakes.household import GUEST, LET_IN, OWNER, STRANGER, USER, Household, account, said
 
 IN_GROUP = {"is_group": True, "reply_target": LET_IN}
@@ -78,6 +78,22 @@ async def test_a_command_with_a_quote_is_still_the_owners(home: Household) -> No
     came = await home.door.admit(said("/estop clear", OWNER, quoted="EMERGENCY STOP"))
     assert isinstance(came, Admitted)
     assert came.inbound.provenance is Provenance.OWNER
+
+
+@pytest.mark.parametrize(
+    ("whose", "trust"),
+    [
+        (Whose.ANYBODYS, Provenance.WEB),
+        (Whose.SENDERS, Provenance.OWNER),
+        (Whose.AGENTS, Provenance.OWNER),
+    ],
+)
+async def test_a_quotation_of_somebody_else_is_trusted_as_they_are(
+    home: Household, whose: Whose, trust: Provenance
+) -> None:
+    came = await home.door.admit(said("do it", OWNER, quoted="the pump on", quoted_of=whose))
+    assert isinstance(came, Admitted)
+    assert came.inbound.provenance is trust
 
 
 async def test_the_machine_says_who_sits_at_it(home: Household) -> None:

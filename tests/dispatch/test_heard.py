@@ -1,10 +1,11 @@
+from dataclasses import replace
 from pathlib import Path
 
 from agent.dispatch import inbox
 from agent.dispatch.heard import heard_since
 from agent.dispatch.journal import InboxState, open_journal
 from agent.memory.base import Heard
-from agent.messages import Inbound, Provenance
+from agent.messages import Inbound, Provenance, Whose
 from agent.storage.worker import DatabaseWorker
 
 
@@ -47,6 +48,7 @@ async def test_nothing_behind_an_open_message_is_heard_before_it(tmp_path: Path)
 async def test_what_a_job_began_was_said_by_nobody(tmp_path: Path) -> None:
     journal = open_journal(tmp_path / "agent.db")
     inbound = Inbound("1", "fake", "mei", "chat", "water", 1.0, Provenance.OWNER, strand="job-tea")
+    inbound = replace(inbound, quoted="tea?", quoted_of=Whose.AGENTS)
 
     def job(db: object) -> None:
         accepted = inbox.accept(db, inbound)  # type: ignore[arg-type]  # a connection

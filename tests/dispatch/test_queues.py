@@ -2,9 +2,11 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.queues import MAX_TURNS, MIN_TURNS, Ending, Queues, Work, merged
-from agent.messages import Attachment, Provenance
+from agent.messages import Attachment, Provenance, Whose
 from tests.fakes.channel import message
 
 
@@ -124,3 +126,23 @@ async def test_a_merged_message_has_the_lower_trust_and_all_that_came_with_both(
     both = merged(early, late).inbound
     assert (both.provenance, both.quoted, both.attachments) == (Provenance.WEB, "q", (file,))
     assert both.message_id == "2"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "whose"),
+    [
+        (Whose.SENDERS, Whose.SENDERS, Whose.SENDERS),
+        (Whose.SENDERS, Whose.ANYBODYS, Whose.ANYBODYS),
+        (Whose.AGENTS, Whose.SENDERS, Whose.ANYBODYS),
+    ],
+)
+def test_of_merged_quotations_only_what_holds_for_all_is_known(
+    before: Whose, after: Whose, whose: Whose
+) -> None:
+    early, late = (
+        replace(one, inbound=replace(one.inbound, quoted="q", quoted_of=of))
+        for one, of in ((accepted(1), before), (accepted(2), after))
+    )
+    assert merged(early, late).inbound.quoted_of is whose
+    plain = accepted(3)
+    assert merged(early, plain).inbound.quoted_of is before

@@ -5,13 +5,13 @@ to is quoted: it is nobody's order. Edits, reactions, receipts and deletions are
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
-from agent.channels.signal.envelope import Arrival, DataMessage, Envelope, File, Mention
+from agent.channels.signal.envelope import Arrival, DataMessage, Envelope, File, Mention, Quote
 from agent.channels.signal.places import id_of, target_of
-from agent.messages import Inbound, Provenance
+from agent.messages import Inbound, Provenance, Whose
 from agent.printable import printable_line, printable_text
 
 NAME = "signal"
@@ -81,7 +81,9 @@ def understood(
     is_addressed = any(me.is_one_of(one.number, one.uuid) for one in mentions[:MAX_MENTIONS]) or (
         quote is not None and me.is_one_of(quote.author_number, quote.author_uuid)
     )
-    return Understood(_inbound(envelope, message, sender, text, now_s), files, is_addressed)
+    inbound = _inbound(envelope, message, sender, text, now_s)
+    inbound = replace(inbound, quoted_of=_whose(quote, sender, me))
+    return Understood(inbound, files, is_addressed)
 
 
 def sender_in_words(arrival: Arrival) -> str:
@@ -125,6 +127,15 @@ def _inbound(
         quoted=printable_text(quoted or "", MAX_QUOTED_CHARS),
         sent_at_s=sent_ms / 1000 if 0 < sent_ms < _MAX_TIMESTAMP_MS else None,
     )
+
+
+def _whose(quote: Quote | None, sender: str, me: Self) -> Whose:
+    """In a note to oneself both have one account: there the words may be the agent's."""
+    if quote is None:
+        return Whose.ANYBODYS
+    if me.is_one_of(quote.author_number, quote.author_uuid):
+        return Whose.AGENTS
+    return Whose.SENDERS if _account_id(quote.author_uuid) == sender else Whose.ANYBODYS
 
 
 def _account_id(uuid: str | None) -> str:

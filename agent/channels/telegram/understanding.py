@@ -10,7 +10,7 @@ from typing import Literal
 
 from agent.channels.telegram.addressed import Self, is_addressed, is_for_another, without_calling
 from agent.channels.telegram.updates import File, Message
-from agent.messages import Inbound, Provenance
+from agent.messages import Inbound, Provenance, Whose
 from agent.printable import printable_line, printable_text
 
 NAME = "telegram"
@@ -76,6 +76,7 @@ def understood(message: Message, me: Self, now_s: float) -> Inbound:
         quoted=words if is_forwarded else _answered(message, me),
         sent_at_s=float(message.date) if message.date > 0 else None,
         is_forwarded=is_forwarded,
+        quoted_of=Whose.ANYBODYS if is_forwarded else _whose(message, me),
     )
 
 
@@ -153,6 +154,19 @@ def _answered(message: Message, me: Self) -> str:
     is_own = answered is not None and answered.from_ is not None and answered.from_.id == me.id
     words = answered.words if answered is not None and not is_own else ""
     return printable_text(picked or words, MAX_QUOTED_CHARS)
+
+
+def _whose(message: Message, me: Self) -> Whose:
+    """By the platform's numbers; what was passed on or came by a bot is not its sender's."""
+    answered, person = message.reply_to_message, message.from_
+    if answered is None or answered.from_ is None or person is None:
+        return Whose.ANYBODYS
+    if answered.forward_origin is not None or answered.via_bot is not None:
+        return Whose.ANYBODYS
+    if answered.from_.id == me.id:
+        return Whose.AGENTS
+    is_own = answered.from_.id == person.id and answered.sender_chat is None
+    return Whose.SENDERS if is_own else Whose.ANYBODYS
 
 
 def _name(first: str, last: str) -> str:

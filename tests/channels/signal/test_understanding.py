@@ -1,15 +1,17 @@
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.channels.signal.envelope import Arrival, Mention, read_arrival
 from agent.channels.signal.understanding import MAX_MENTIONS, Self, understood, with_names
-from agent.messages import Provenance
+from agent.messages import Provenance, Whose
 from tests.fakes.signal_daemon import NUMBER
 from tests.fakes.signal_events import (
     ANNA,
+    ANNAS_NUMBER,
     BERND,
     GROUP,
     MENTIONED,
@@ -84,6 +86,25 @@ def test_who_somebody_is_comes_from_the_id_alone() -> None:
     said = understood(_read(pretender), ME, 0.0, note_to_self=False)
     assert said is not None
     assert (said.inbound.sender, said.inbound.provenance) == (BERND, Provenance.WEB)
+
+
+@pytest.mark.parametrize(
+    ("author", "whose"),
+    [
+        ({"authorUuid": ANNA}, Whose.SENDERS),
+        ({"authorUuid": ANNA.upper()}, Whose.SENDERS),
+        ({"authorNumber": NUMBER}, Whose.AGENTS),
+        ({"authorUuid": BERND}, Whose.ANYBODYS),
+        # A number may change hands
+        ({"authorNumber": ANNAS_NUMBER}, Whose.ANYBODYS),
+        ({}, Whose.ANYBODYS),
+    ],
+)
+def test_whose_words_are_quoted_comes_from_the_id(author: dict[str, str], whose: Whose) -> None:
+    quote = {"id": 1, "text": "a story", **author}
+    said = understood(_read(message("so?", quote=quote)), Self(NUMBER), 0.0, note_to_self=False)
+    assert said is not None
+    assert (said.inbound.quoted, said.inbound.quoted_of) == ("a story", whose)
 
 
 def test_one_id_however_it_is_written_is_one_person() -> None:

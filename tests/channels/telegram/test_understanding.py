@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from agent.channels.telegram.addressed import Self, utf16_slice, without_calling
 from agent.channels.telegram.understanding import FORWARDED, is_for_us, number_of, understood
 from agent.channels.telegram.updates import Message, read_updates
+from agent.messages import Whose
 from tests.fakes.telegram_world import ANNA, GROUP, USERNAME, World
 
 ME = Self(123456, USERNAME)
@@ -60,6 +61,37 @@ def test_the_words_that_an_answer_picked_are_quoted() -> None:
     answered = World().message(ANNA, ANNA, "a long story")
     heard = understood(message(reply_to_message=answered, quote={"text": "story"}), ME, 0.0)
     assert (heard.text, heard.quoted) == ("lamp on", "story")
+
+
+BOT = {"id": ME.id, "is_bot": True, "first_name": "Barnacle"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "whose"),
+    [
+        ({}, Whose.SENDERS),
+        # A name is not a number
+        ({"from": {"id": 1002, "is_bot": False, "first_name": "Anna"}}, Whose.ANYBODYS),
+        ({"from": BOT}, Whose.AGENTS),
+        ({"from": {**BOT, "id": 5}}, Whose.ANYBODYS),
+        ({"forward_origin": OWNERS}, Whose.ANYBODYS),
+        ({"via_bot": {**BOT, "id": 5}}, Whose.ANYBODYS),
+        ({"sender_chat": CHANNEL}, Whose.ANYBODYS),
+        ({"from": None}, Whose.ANYBODYS),
+    ],
+)
+def test_whose_words_are_quoted_is_the_platforms_to_say(
+    fields: dict[str, Any], whose: Whose
+) -> None:
+    told = World().message(ANNA, ANNA, "a story") | fields
+    answered = {key: value for key, value in told.items() if value is not None}
+    heard = understood(message(reply_to_message=answered, quote={"text": "story"}), ME, 0.0)
+    assert (heard.quoted, heard.quoted_of) == ("story", whose)
+
+
+def test_a_quotation_out_of_nowhere_is_anybodys() -> None:
+    heard = understood(message(quote={"text": "story"}), ME, 0.0)
+    assert (heard.quoted, heard.quoted_of) == ("story", Whose.ANYBODYS)
 
 
 @pytest.mark.parametrize(
