@@ -131,6 +131,17 @@ class MqttSettings(Section, frozen=True, kw_only=True):
     every_s: Annotated[int, Meta(ge=5, le=3600)] = 30
 
 
+class NtfySettings(Section, frozen=True, kw_only=True):
+    """The `[channels.ntfy]` section: a topic that telephones subscribe to."""
+
+    base_url: Address = "https://ntfy.sh"
+    # Needed; whoever knows it may write there, unless the server has access rules
+    topic: Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$")] = ""
+    # Where it has: what the server gave, tk_...; or a file that holds nothing else, which is better
+    token: Secret = Secret()
+    token_file: str = ""
+
+
 class SpeechSettings(Section, frozen=True, kw_only=True):
     """The `[channels.speech]` section: a service that writes down what was said."""
 
@@ -149,4 +160,5 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     irc: IrcSettings | None = None
     webhook: WebhookSettings | None = None
     mqtt: MqttSettings | None = None
+    ntfy: NtfySettings | None = None
     speech: SpeechSettings | None = None

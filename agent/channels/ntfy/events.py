@@ -1,0 +1,92 @@
+"""The lines of a topic's stream, and what of them is a message of a person."""
+
+import re
+
+import msgspec
+
+from agent.errors import ChannelUnavailable
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line
+
+NAME = "ntfy"
+# What we write ourselves carries it: topics have no writers. Whoever else uses it is not heard
+OWN_TAG = "robot"
+# A message has 4096 bytes; with its buttons and file a line is far shorter than this
+MAX_LINE_BYTES = 128 * 1024
+MAX_TITLE_CHARS = 250
+_ID = re.compile(r"[-_A-Za-z0-9]{1,64}")
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file beside a message; size and type only where it lies on this server."""
+
+    name: str = ""
+    url: str = ""
+    type: str = ""
+    size: int = 0
+
+
+class Event(msgspec.Struct, frozen=True):
+    """A line; only those of kind `message` were written by anybody."""
+
+    id: str = ""
+    time: int = 0
+    event: str = ""
+    message: str = ""
+    title: str = ""
+    encoding: str = ""
+    tags: tuple[str, ...] = ()
+    attachment: File | None = None
+
+    @property
+    def is_message(self) -> bool:
+        """Whether somebody else has written it, as text."""
+        is_text = self.event == "message" and not self.encoding
+        return is_text and OWN_TAG not in self.tags and _ID.fullmatch(self.id) is not None
+
+    @property
+    def place(self) -> str:
+        """What is asked for after it: what came later."""
+        if self.event == "message" and _ID.fullmatch(self.id):
+            return self.id
+        return str(self.time) if self.event == "open" and self.time > 0 else ""
+
+
+class EventLines:
+    """Splits one stream."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> list[Event]:
+        """Every event that `piece` completed; what is none is passed over.
+
+        Raises:
+            ChannelUnavailable: a line has no end.
+        """
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        if len(self._rest) > MAX_LINE_BYTES:
+            raise ChannelUnavailable("ntfy sends a line without an end")
+        return [event for line in lines if (event := read(line)) is not None]
+
+
+def read(line: bytes) -> Event | None:
+    try:
+        return msgspec.json.decode(line, type=Event)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def inbound_of(event: Event, topic: str, now_s: float) -> Inbound:
+    """The message; whoever may write to the topic is one and the same to us."""
+    title = printable_line(event.title, MAX_TITLE_CHARS)
+    return Inbound(
+        message_id=event.id,
+        channel=NAME,
+        sender=topic,
+        reply_target=topic,
+        text=f"{title}\n{event.message}".strip(),
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        sent_at_s=float(event.time) if event.time > 0 else None,
+    )

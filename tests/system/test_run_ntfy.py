@@ -1,0 +1,60 @@
+"""`barnacle run` with an ntfy topic: paired, cut off, and killed while something is on its way."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.daemon_process import DaemonProcess
+from tests.fakes.ntfy_server import NtfyServer, running
+
+TOPIC = "greenhouse-4711"
+# A start, and a back-off
+LIMIT_S = 30.0
+pytestmark = pytest.mark.timeout(90)
+
+
+def config(url: str) -> str:
+    return (
+        '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n'
+        f'[channels.ntfy]\nbase_url = "{url}"\ntopic = "{TOPIC}"\n'
+    )
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(LIMIT_S):
+        while not condition():  # noqa: ASYNC110 - another process
+            await asyncio.sleep(0.02)
+
+
+def told(server: NtfyServer, wanted: str) -> set[str]:
+    """The answers with these words, each once however often it was sent."""
+    ours = [one for one in server.cache if "robot" in one.get("tags", ())]
+    return {one["sequence_id"] for one in ours if wanted in one["message"]}
+
+
+async def test_nothing_is_lost_or_doubled_over_a_cut_and_a_kill(tmp_path: Path) -> None:
+    async with running(NtfyServer()) as server:
+        with DaemonProcess(tmp_path, config(server.url)) as agent:
+            await until(lambda: re.search(r"/pair ([A-Z0-9-]+)", agent.log()))
+            code = re.search(r"/pair ([A-Z0-9-]+)", agent.log())
+            assert code is not None
+            await until(lambda: server.opened)
+            server.publish(TOPIC, code[0])
+            await until(lambda: any("owner" in one["message"] for one in server.cache))
+            server.publish(TOPIC, "what time is it?")
+            await until(lambda: len(told(server, "It is ")) == 1)
+            server.cut()
+            server.publish(TOPIC, "and now, what time is it?")
+            await until(lambda: len(told(server, "It is ")) == 2)
+            server.publish(TOPIC, "what time is it?")
+            agent.kill()
+            server.publish(TOPIC, "what time is it?")
+            await asyncio.to_thread(agent.start)
+            await until(lambda: len(told(server, "It is ")) == 4)
+            server.publish(TOPIC, "and at last, what time is it?")
+            await until(lambda: len(told(server, "It is ")) == 5)
+            assert await asyncio.to_thread(agent.stop) == 0
+    assert len(told(server, "It is ")) == 5
