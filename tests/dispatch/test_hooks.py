@@ -1,8 +1,10 @@
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from agent.channels.base import Answer
+from agent.dispatch import inbox
 from agent.dispatch.hooks import Cancel, Hooks
 from agent.messages import Provenance, ToolCall, ToolResult
 from tests.fakes.channel import FakeChannel, message
@@ -86,6 +88,10 @@ async def test_a_cancelled_message_gets_no_answer_and_is_not_asked_again(
         await agent.say("hello", "1")
         await agent.say("/help", "2")
         await channel.wait_for(1)
+        # A command overtakes what is cancelled
+        async with asyncio.timeout(5):
+            while await agent.journal.look(inbox.unanswered):
+                await asyncio.sleep(0.005)
     async with running(tmp_path, provider, channel) as agent:
         await agent.dispatcher.resume(agent.tasks)
         await agent.say("again", "3")
