@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,7 +23,7 @@ from tests.fakes.card import in_pieces
 
 PART = {"size_bytes": 1, "sha256": "0" * 64}
 NAMES = ("vmlinuz", "initrd.img", "cmdline.txt", "system")
-GOOD = {
+GOOD: dict[str, Any] = {
     "version": "0.2.0",
     "built_s": 1,
     "architecture": "arm64",
@@ -80,8 +81,8 @@ def test_a_good_list_is_understood_also_with_fields_of_later_versions() -> None:
         {"version": "1." + "9" * 5000},
         {"built_s": "now"},
         {"needs": ""},
-        {"parts": GOOD["parts"][:-1]},  # type: ignore[index]  # a list of parts
-        {"parts": [*GOOD["parts"], {"name": "system"} | PART]},  # type: ignore[misc]  # as above
+        {"parts": GOOD["parts"][:-1]},
+        {"parts": [*GOOD["parts"], {"name": "system"} | PART]},
         {"parts": [{"name": "../../config.txt"} | PART]},
         {"parts": [{"name": "VMLINUZ"} | PART]},
         {"parts": [{"name": "x"} | PART | {"size_bytes": -1}]},
