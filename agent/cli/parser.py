@@ -116,7 +116,9 @@ def _add_looking(commands: Commands) -> None:
         commands,
         "doctor",
         "Look for what is wrong and say what to do about it",
-        examples="  barnacle doctor\n  barnacle doctor --fix\n  barnacle doctor --json\n",
+        examples="  barnacle doctor\n  barnacle doctor --fix\n  barnacle doctor --json\n"
+        "  sudo barnacle doctor               the agent of this machine's service\n"
+        "\nThe exit status is 1 when something failed; a warning is no failure.\n",
         json=True,
     )
     doctor.add_argument(

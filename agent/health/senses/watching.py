@@ -13,7 +13,7 @@ import msgspec
 
 from agent.clock import Clock
 from agent.dispatch.owner import Tell
-from agent.errors import StorageFull
+from agent.errors import BarnacleError, StorageFull
 from agent.health.senses import (
     card,
     room,
@@ -92,7 +92,7 @@ class Watching:
     async def _tell(self, tell: Tell, text: str) -> None:
         try:
             await tell(text)
-        except StorageFull as err:
+        except BarnacleError as err:
             # What cannot be kept for the owner is in the log, and in every prompt
             _log.error("the owner is not told: %s", err)
 
