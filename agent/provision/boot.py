@@ -25,6 +25,8 @@ _log = logging.getLogger(__name__)
 ERRORS = "barnacle-errors.txt"
 # Of what the card said last time, beside what was taken over of it
 REMEMBERED = "taken-over"
+# What is written over it, while it is
+WIPING = "wiping"
 # What was refused of it, for `barnacle doctor`: nobody but root looks at the card
 REFUSED = "refused"
 # Windows hides endings, and Notepad adds one
@@ -72,6 +74,7 @@ class Provisioning:
         files = card.left_by_imager(folder)
         if not files and (not content or _digest(content) == self._remembered()):
             return
+        content, files = self._finish_wiping(content, files)
         text = card.decoded(content, card.NAME)
         from agent.provision import imager, taking  # noqa: PLC0415 - only where something is new
 
@@ -79,24 +82,50 @@ class Provisioning:
         left, said = _both(lambda: imager.read(files), lambda: _table(text))
         plan = taking.planned(_with(left, said), card.NAME, places)
         taking.take(plan, places)
-        self._wipe(content, text, files)
-        self.sweep(plan.secrets)
+        clean = self._plan_to_wipe(content, text)
+        self._wipe(content, clean, files)
+        # A word that is also no secret stands there with right
+        self.sweep(tuple(one for one in plan.secrets if one.encode() not in clean))
+        (self.state / WIPING).unlink()
+        write_atomic(self.state / REMEMBERED, _digest(clean))
         _log.info("%s was taken over", ", ".join([card.NAME, *(path.name for path in files)]))
 
-    def _wipe(self, content: bytes, text: str, files: tuple[Path, ...]) -> None:
-        """Leave no secret on the card, and remember what it says now."""
+    def _plan_to_wipe(self, content: bytes, text: str) -> bytes:
+        """What the file is to hold, noted where a cut does not reach it: half a star is a secret.
+
+        With the note everything is taken over, and the card's own files are of no more use.
+        """
         from agent.provision.settings import CardSettings  # noqa: PLC0415 - as above
         from agent.provision.wiping import wiped  # noqa: PLC0415 - as above
 
-        folder = self.firmware.folder
-        clean = wiped(text, CardSettings)
-        if clean != text or files:
-            with self.firmware.writable():
-                if clean != text:
-                    content = card.overwrite(folder / card.NAME, content, clean)
-                for path in files:
-                    card.erase(path)
-        write_atomic(self.state / REMEMBERED, _digest(content))
+        clear = wiped(text, CardSettings)
+        clean = content if clear == text else card.without_secrets(content, clear)
+        write_atomic(self.state / WIPING, clean)
+        return clean
+
+    def _finish_wiping(
+        self, content: bytes, files: tuple[Path, ...]
+    ) -> tuple[bytes, tuple[Path, ...]]:
+        """Go on where the power failed; what the card holds then."""
+        try:
+            clean = (self.state / WIPING).read_bytes()
+        except FileNotFoundError:
+            return content, files
+        if card.is_half_wiped(content, clean):
+            self._wipe(content, clean, files)
+            return clean, ()
+        # A person has written a new file meanwhile
+        return content, files
+
+    def _wipe(self, content: bytes, clean: bytes, files: tuple[Path, ...]) -> None:
+        """Leave no secret on the card."""
+        if clean == content and not files:
+            return
+        with self.firmware.writable():
+            if clean != content:
+                card.in_place(self.firmware.folder / card.NAME, clean)
+            for path in files:
+                card.erase(path)
 
     def _complain(self, problems: str) -> None:
         for line in problems.splitlines():

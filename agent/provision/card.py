@@ -13,6 +13,7 @@ from agent.storage.files import sync_folder
 NAME = "barnacle.toml"
 # In the order in which they count; the last one has nothing in it for us
 IMAGER_FILES = ("firstrun.sh", "custom.toml", "user-data", "network-config", "meta-data")
+_STAR = ord("*")
 _BOM = "\ufeff"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 TAKEN_OVER = (
@@ -65,17 +66,17 @@ def decoded(content: bytes, name: str) -> str:
         ) from err
 
 
-def overwrite(path: Path, content: bytes, wiped: str) -> bytes:
-    """Put the text without secrets over the one with them; what the file holds then.
-
-    On the same blocks, so that nothing of a secret is left anywhere, and a note after it: wherever
-    the power fails, there is a whole file. A rename could leave two names for the same blocks.
-    """
+def without_secrets(content: bytes, wiped: str) -> bytes:
+    """What is to be written over the file; `wiped` is its text with stars in it."""
     mark = _BOM if content.startswith(_BOM.encode()) else ""
-    noted = f"{mark}{_noted(wiped)}".encode()
-    in_place(path, f"{mark}{wiped}".encode())
-    in_place(path, noted)
-    return noted
+    return f"{mark}{_noted(wiped)}".encode()
+
+
+def is_half_wiped(content: bytes, clean: bytes) -> bool:
+    """Whether a cut came while `clean` was written over the file; a person's change is none."""
+    pairs = zip(content, clean[: len(content)], strict=False)
+    is_shorter = len(content) <= len(clean)
+    return is_shorter and all(new in {old, _STAR} for old, new in pairs)
 
 
 def erase(path: Path) -> None:
@@ -86,7 +87,10 @@ def erase(path: Path) -> None:
 
 
 def in_place(path: Path, content: bytes) -> None:
-    """Write over the file from its beginning, without giving any of its blocks away."""
+    """Write over the file from its beginning, without giving any of its blocks away.
+
+    So nothing of a secret is left anywhere; a rename could leave two names for the same blocks.
+    """
     handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         written = 0

@@ -60,7 +60,7 @@ class Plan:
     Args:
         agent: the whole configuration of the agent.
         credentials: new ones by their names; an empty one goes.
-        secrets: what was said in plain, to be wiped where it was read.
+        secrets: all that are said or stand behind stars, to be wiped where the card has them.
     """
 
     machine: MachineSettings
@@ -85,8 +85,8 @@ def planned(told: Table, name: str, places: Places) -> Plan:
     merged = _merged(before, agent)
     credentials = _credentials(merged, agent) if places.credstore is not None else {}
     _check(merged, credentials, name, places)
-    plain = {secret.reveal() for secret in secrets.values()}
-    return Plan(machine, merged, credentials, tuple(one for one in plain if not is_starred(one)))
+    every = dict.fromkeys(str(found(table, place)) for place in secrets)
+    return Plan(machine, merged, credentials, tuple(every))
 
 
 def take(plan: Plan, places: Places) -> None:

@@ -14,12 +14,21 @@ def test_a_wiped_text_is_written_over_the_same_place(tmp_path: Path, end: str) -
     path.write_bytes(b"# \r\n" * bool(end == "\r\n") + f'token = "secret"{end}'.encode())
     place = path.stat().st_ino
     wiped = path.read_bytes().decode().replace("secret", "******")
-    left = card.overwrite(path, path.read_bytes(), wiped)
+    left = card.without_secrets(path.read_bytes(), wiped)
+    card.in_place(path, left)
     # The same file, so the same blocks: nothing of it was given away with the secret in it
     assert (path.stat().st_ino, path.read_bytes()) == (place, left)
     assert left.startswith(wiped.encode())
     assert tomllib.loads(left.decode()) == {"token": "******"}
-    assert card.overwrite(path, left, left.decode()) == left
+    assert card.without_secrets(left, left.decode()) == left
+
+
+def test_a_file_that_was_wiped_in_part_is_known_from_one_that_was_changed() -> None:
+    clean = b'token = "******"\n# a note\n'
+    assert card.is_half_wiped(b'token = "***ret"\n', clean)
+    assert card.is_half_wiped(clean, clean)
+    assert not card.is_half_wiped(b'token = "***ret" # new\n', clean)
+    assert not card.is_half_wiped(clean + b"more\n", clean)
 
 
 def test_an_erased_file_is_overwritten_before_it_goes(tmp_path: Path) -> None:
