@@ -4,9 +4,10 @@ import os
 import shutil
 import time
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -74,6 +75,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         takes_terminals=lambda: _takes_terminals(paths),
         readings=Readings(paths.state_dir),
         try_key=partial(_try_key, settings.provider),
+        hosts=tuple(_hosts(settings.channels)),
         hear=partial(_hear, paths) if settings.channels != ChannelsSettings() else None,
         probe_gateway=partial(_probe_gateway, gateway, paths)
         if (gateway := settings.gateway)
@@ -96,6 +98,15 @@ async def _try_key(settings: ProviderSettings) -> str:
     if names and settings.model and settings.model not in names:
         return f", and does not name the model {settings.model} (`barnacle models` lists those)"
     return ""
+
+
+def _hosts(channels: ChannelsSettings) -> Iterator[str]:
+    """Wherever a platform is by a URL."""
+    for name in channels.__struct_fields__:
+        section = getattr(channels, name)
+        for key in ("base_url", "url"):
+            if host := urlsplit(str(getattr(section, key, ""))).hostname:
+                yield host
 
 
 async def _hear(paths: Paths) -> Mapping[str, float]:

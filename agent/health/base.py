@@ -103,6 +103,7 @@ class Patient:
             is asked; raises ProviderError.
         hear: how long ago the running agent has heard each platform; None where none is
             configured; raises ChannelUnavailable.
+        hosts: of configured platforms.
         look_up: finds a name, or raises OSError.
         analyzer: systemd's program for looking at units; the usual one where it is None.
         manager: its program for starting them; the same.
@@ -136,6 +137,7 @@ class Patient:
     readings: Readings = field(default_factory=lambda: Readings(Path.cwd()))
     try_key: Probe | None = None
     hear: Callable[[], Awaitable[Mapping[str, float]]] | None = None
+    hosts: tuple[str, ...] = ()
     look_up: Callable[[str], object] = _look_up
     analyzer: Path | None = None
     manager: Path | None = None

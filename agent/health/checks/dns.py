@@ -1,5 +1,6 @@
 """Are names found? Without that a network that works looks dead."""
 
+import asyncio
 import ipaddress
 from urllib.parse import urlsplit
 
@@ -10,36 +11,41 @@ from agent.machine.network import name_servers
 
 
 async def check(patient: Patient) -> Finding:
-    host = _host(patient)
-    if not host:
+    hosts = [host for host in dict.fromkeys((*_service(patient), *patient.hosts)) if _is_name(host)]
+    if not hosts:
         return Finding.ok("nothing that is configured is called by a name")
-    trouble = await in_daemon_thread(lambda: _trouble(patient, host))
-    if not trouble:
-        return Finding.ok(f"{host} is found")
+    troubles = await asyncio.gather(*(_looked_up(patient, host) for host in hosts))
+    missing = [f"{host} ({why})" for host, why in zip(hosts, troubles, strict=True) if why]
+    if not missing:
+        return Finding.ok(f"{', '.join(hosts)} {'is' if len(hosts) == 1 else 'are'} found")
     asked = ", ".join(name_servers(patient.readings.kernel))
     hint = f"is {asked} right" if asked else "no name server is known; is the network up"
     return Finding.warning(
-        f"{host} is not found ({trouble}): {hint}? `resolvectl status`, or /etc/resolv.conf, tells"
+        f"not found: {', '.join(missing)}; {hint}? `resolvectl status`, or /etc/resolv.conf, tells"
     )
 
 
-def _host(patient: Patient) -> str:
+def _service(patient: Patient) -> tuple[str, ...]:
     try:
         service = patient.find_service()
     except ConfigRefused:
         # Another check says so
-        return ""
-    host = urlsplit(service.url).hostname if service is not None else None
+        return ()
+    return () if service is None else (urlsplit(service.url).hostname or "",)
+
+
+def _is_name(host: str) -> bool:
     try:
-        ipaddress.ip_address(host or "")
+        ipaddress.ip_address(host)
     except ValueError:
-        return host or ""
-    return ""
+        return bool(host)
+    return False
 
 
-def _trouble(patient: Patient, host: str) -> str:
+async def _looked_up(patient: Patient, host: str) -> str:
+    """Why it is not found; empty where it is."""
     try:
-        patient.look_up(host)
+        await in_daemon_thread(lambda: patient.look_up(host))
     except OSError as err:
         return err.strerror or str(err)
     except UnicodeError:

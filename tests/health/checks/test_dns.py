@@ -42,6 +42,15 @@ async def test_a_name_that_is_not_found_names_whom_was_asked(patient: Patient, r
     assert "is 192.168.1.1 right?" in found.sentence
 
 
+async def test_platforms_have_names_too(patient: Patient) -> None:
+    asked: list[str] = []
+    hosts = ("chat.invalid", "127.0.0.1", "llm.invalid")
+    looking = replace(asking(patient, "https://llm.invalid/v1"), hosts=hosts, look_up=asked.append)
+    found = await check(looking)
+    assert found.sentence == "llm.invalid, chat.invalid are found"
+    assert sorted(asked) == ["chat.invalid", "llm.invalid"]
+
+
 async def test_a_refused_key_is_for_another_check(patient: Patient) -> None:
     def refuse() -> Service:
         raise ConfigRefused("no key")
