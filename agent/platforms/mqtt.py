@@ -15,6 +15,7 @@ from agent.errors import ConfigRefused
 from agent.platforms.base import Platform, Reach
 from agent.platforms.credentials import find_secret
 from agent.settings import expanded
+from agent.tls import tls_context
 
 _PORT, _TLS_PORT = 1883, 8883
 
@@ -67,7 +68,9 @@ def _password(wanted: MqttSettings, environ: Mapping[str, str]) -> Secret:
 
 
 def _context(ca_file: str, environ: Mapping[str, str]) -> ssl.SSLContext:
-    path = expanded(ca_file, environ) if ca_file else None
+    if not ca_file:
+        return tls_context()
+    path = expanded(ca_file, environ)
     try:
         return ssl.create_default_context(cafile=path)
     except OSError as err:
