@@ -43,7 +43,9 @@ def crash_points() -> list[str]:
     return found
 
 
-POINTS = crash_points()
+# An update has turns of its own, which are tried where it is
+OTHERS = ("update.",)
+POINTS = [point for point in crash_points() if not point.startswith(OTHERS)]
 
 
 def tell_stories(request: Json) -> Reply:
@@ -102,7 +104,8 @@ async def home(
 
 
 def test_every_crash_point_has_a_name_of_its_own() -> None:
-    assert len(POINTS) == len(set(POINTS))
+    every = crash_points()
+    assert len(every) == len(set(every))
     assert len(POINTS) >= 10
 
 
