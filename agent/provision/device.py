@@ -6,9 +6,12 @@ The read-only system has links to these files, so that they hold from the first 
 import contextlib
 import socket
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from agent.provision.settings import MachineSettings
 from agent.storage.files import sync_folder, write_atomic
+
+if TYPE_CHECKING:
+    from agent.provision.settings import MachineSettings
 
 HOSTNAME, LOCALTIME, LOCALE = "hostname", "localtime", "locale.conf"
 # sshd is started where it is there
@@ -19,7 +22,7 @@ _ZONES = Path("/usr/share/zoneinfo")
 _FOR_ALL, _FOR_ROOT, _FOLDER = 0o644, 0o600, 0o755
 
 
-def keep(folder: Path, machine: MachineSettings) -> None:
+def keep(folder: Path, machine: "MachineSettings") -> None:
     """Write down what is said; what is not said stays as it was.
 
     Raises:

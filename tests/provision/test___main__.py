@@ -1,0 +1,91 @@
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.clock import SystemClock
+from agent.dispatch.people import Account
+from agent.dispatch.rank import Rank
+from agent.doorway import Doorway
+from agent.provision.__main__ import main
+from agent.settings import Paths
+from tests.structure.sources import ROOT
+
+TELEGRAM = '[channels.telegram]\ntoken_file = "/nowhere"\n'
+# Of the agent; each takes part of a second on a Pi
+MOST_MODULES = 6
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "barnacle.toml").write_text(TELEGRAM)
+    monkeypatch.setenv("BARNACLE_CONFIG", str(tmp_path / "barnacle.toml"))
+    monkeypatch.setenv("BARNACLE_STATE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def _asked(known: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{known}\n"))
+    assert main(["code"]) == 0
+
+
+def test_the_same_code_counts_again(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _asked("", monkeypatch)
+    code = capsys.readouterr().out.strip()
+    _asked(code, monkeypatch)
+    assert capsys.readouterr().out.strip() == code
+    codes = Doorway(Paths(None, state), SystemClock()).codes
+    invitation = codes.spend(code)
+    assert invitation is not None
+    assert invitation.rank is Rank.OWNER
+    assert codes.spend(code) is None
+
+
+@pytest.mark.parametrize("known", ["ABC", "ABCDE-FGHI!", "../../etc"])
+@pytest.mark.usefixtures("state")
+def test_what_is_no_code_of_ours_is_not_made_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], known: str
+) -> None:
+    _asked(known, monkeypatch)
+    assert known not in capsys.readouterr().out
+
+
+def test_nobody_is_invited_where_somebody_is_the_owner_or_nothing_can_be_written_to(
+    state: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doorway = Doorway(Paths(None, state), SystemClock())
+    doorway.people.let_in(Rank.OWNER, Account(channel="telegram", sender="1", target="1"))
+    _asked("", monkeypatch)
+    doorway.people.revoke(doorway.people.everyone()[0])
+    (state / "barnacle.toml").write_text("")
+    _asked("", monkeypatch)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("words", [[], ["reboot"], ["boot", "now"]])
+def test_other_words_are_explained(words: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    assert main(words) == 2
+    assert "usage" in caplog.text
+
+
+def test_a_start_with_nothing_new_loads_little() -> None:
+    script = (
+        "import sys, pathlib, tempfile\n"
+        "from agent.provision import __main__\n"
+        "from agent.provision.boot import Provisioning\n"
+        "from agent.provision.firmware import Firmware\n"
+        "empty = pathlib.Path(tempfile.mkdtemp())\n"
+        "assert Provisioning(Firmware(empty, is_mounted=False), empty, __main__.appliance).run()\n"
+        "print(*(name for name in sys.modules if name.startswith('agent.')), sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=os.environ, capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    loaded = {name for name in done.stdout.split() if not name.startswith("agent.provision")}
+    assert len(loaded) <= MOST_MODULES, sorted(loaded)
