@@ -39,7 +39,7 @@ class Doorway:
         self._clock = clock
         self.people = People(paths.state_dir / "people.json", clock)
         self.codes = Codes(paths.state_dir / "codes.json", clock)
-        self.pairing = Pairing.of(self.people, self.codes, clock)
+        self.pairing = Pairing.of(self.people, self.codes, clock, self.tell)
         # While the agent is at work
         self.owner: ReachedOwner | None = None
 
@@ -49,6 +49,11 @@ class Doorway:
         has_platforms = len(local) < len(channels)
         door = Door(self.pairing, self._clock, local)
         return Opened(door, owner, self.pairing, self._clock, has_platforms)
+
+    async def tell(self, text: str) -> None:
+        """The owner, while the agent is at work."""
+        if self.owner is not None:
+            await self.owner.tell(text)
 
     def knows(self, inbound: Inbound) -> bool:
         """Whether it is from somebody who was let in, by the platform's own id of them."""

@@ -50,7 +50,7 @@ def open_gateway(
     pushed = [channel for channel in channels if isinstance(channel, Pushed)]
     shown = Shown(partial(_troubles, agent, supervisors), partial(_samples, agent))
     house = House(agent.paths.state_dir, agent.paths.gateway_db, shown, pushed)
-    tokens = Tokens(token, doorway.people, doorway.codes, agent.clock)
+    tokens = Tokens(token, doorway.people, doorway.codes, agent.clock, doorway.tell)
     return Gateway(wanted, token, tokens, house, agent.clock)
 
 

@@ -214,8 +214,7 @@ def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
 
 async def _tell_owner(agent: Agent, _channel: str, text: str) -> None:
     """Where the owner is heard: a channel with trouble is the last place to try."""
-    if agent.doorway.owner is not None:
-        await agent.doorway.owner.tell(text)
+    await agent.doorway.tell(text)
 
 
 async def _greet_board(agent: Agent) -> None:

@@ -1,13 +1,18 @@
+import asyncio
 import logging
 from pathlib import Path
 
 import pytest
 
 from agent.dispatch.activity import Activity
+from agent.dispatch.codes import Invitation
+from agent.dispatch.delivery import Delivery
 from agent.dispatch.door import Admitted, TurnedAway
+from agent.dispatch.journal import open_journal
 from agent.dispatch.people import Account
 from agent.dispatch.rank import Rank
 from agent.doorway import Doorway
+from agent.messages import Inbound
 from agent.settings import Paths
 from agent.tools.send_message import Addressee
 from tests.fakes.channel import FakeChannel, LocalChannel
@@ -67,3 +72,21 @@ def test_what_a_stranger_sends_leaves_no_files(doorway: Doorway) -> None:
     assert doorway.knows(said("", "2"))
     assert not doorway.knows(said("", "3"))
     assert not doorway.knows(said("", "2", "signal"))
+
+
+async def test_the_owner_is_told_of_whoever_pairs(doorway: Doorway, tmp_path: Path) -> None:
+    doorway.people.let_in(Rank.OWNER, account("fake", "1"))
+    channel = FakeChannel()
+    journal = open_journal(tmp_path / "agent.db")
+    delivery = Delivery(journal, {"fake": channel}, SteppedClock())
+    opened = doorway.opened({"fake": channel}, Activity())
+    code = doorway.codes.make(Invitation(role="guest"))
+
+    async def take(_: Inbound) -> None:
+        """Nothing begins by itself here."""
+
+    async with asyncio.TaskGroup() as tasks:
+        doorway.owner = opened.reached(delivery, take, tasks)
+        await opened.door.admit(said(f"/pair {code}", "2", "fake", sender_name="Anna"))
+    await journal.aclose()
+    assert "`Anna` was let in as guest, over fake" in channel.sent[0].text

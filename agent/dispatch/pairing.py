@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from agent.clock import Clock
 from agent.dispatch.attempts import Attempts
 from agent.dispatch.codes import CODE_TTL_S, Codes, Invitation
+from agent.dispatch.owner import Tell
 from agent.dispatch.people import OWNER_ID, Account, Group, People, Person
 from agent.dispatch.rank import ROLES, Rank
 from agent.errors import BarnacleError
@@ -48,17 +49,26 @@ def is_pairing(text: str) -> bool:
     return _PAIR.fullmatch(_words(text)) is not None
 
 
+async def tell_nobody(_text: str) -> None:
+    """Where there is no agent at work."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """What `/pair` does."""
+    """What `/pair` does.
+
+    Args:
+        tell: the owner, of everybody who is let in.
+    """
 
     people: People
     codes: Codes
     attempts: Attempts
+    tell: Tell = tell_nobody
 
     @classmethod
-    def of(cls, people: People, codes: Codes, clock: Clock) -> "Pairing":
-        return cls(people, codes, Attempts(clock))
+    def of(cls, people: People, codes: Codes, clock: Clock, tell: Tell = tell_nobody) -> "Pairing":
+        return cls(people, codes, Attempts(clock), tell)
 
     async def obey(self, inbound: Inbound, rank: Rank | None) -> str:
         """What is answered, which may be nothing; `rank` is None for whom nobody let in."""
@@ -123,6 +133,9 @@ class Pairing:
             invitation.person_id,
         )
         _log.info("%s was let in on %s as %s", person.person_id, inbound.channel, person.role)
+        # The first owner is told by the welcome
+        if person.rank is not Rank.OWNER or len(person.accounts) > 1:
+            await self.tell(announced(person, inbound.channel))
         return _welcome(person)
 
     async def _spent(self, inbound: Inbound, code: str) -> Invitation | None:
@@ -141,6 +154,21 @@ def shown(code: str, role: str) -> str:
     """A new code, for whoever passes it on."""
     what = "another account of yours" if role == OWNER_ID else f"a new {role}"
     return f"For {what}: write `/pair {code}` to me in a private chat, within {_MINUTES} minutes."
+
+
+def announced(person: Person, channel: str) -> str:
+    """Somebody has used a code, for the owner, who may have given it to somebody else."""
+    if person.rank is Rank.OWNER:
+        return (
+            f"Another account of yours was let in, over {channel}. If that was not you: "
+            "`barnacle revoke owner` at the machine, and pair anew."
+        )
+    # Whoever chose the name writes no Markdown to the owner with it
+    name = person.name.replace("`", "'")
+    return (
+        f"`{name}` was let in as {person.role}, over {channel}. If that is wrong: "
+        f"`barnacle revoke {person.person_id}` at the machine."
+    )
 
 
 def _words(text: str) -> str:

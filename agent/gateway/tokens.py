@@ -12,6 +12,8 @@ import secrets
 from agent.clock import Clock
 from agent.dispatch.attempts import Attempts
 from agent.dispatch.codes import Codes
+from agent.dispatch.owner import Tell
+from agent.dispatch.pairing import announced, tell_nobody
 from agent.dispatch.people import Account, People
 from agent.dispatch.rank import Rank
 
@@ -23,10 +25,17 @@ MAX_TOKEN_CHARS = 256
 
 
 class Tokens:
-    """Makes tokens, and tells right ones from wrong ones."""
+    """Makes tokens, and tells right ones from wrong ones.
 
-    def __init__(self, token: str, people: People, codes: Codes, clock: Clock) -> None:
+    Args:
+        tell: the owner, of everybody who gets one.
+    """
+
+    def __init__(
+        self, token: str, people: People, codes: Codes, clock: Clock, tell: Tell = tell_nobody
+    ) -> None:
         self._token = token.encode()
+        self._tell = tell
         self._people = people
         self._codes = codes
         self._attempts = Attempts(clock)
@@ -59,9 +68,10 @@ class Tokens:
         self._attempts.forget(NAME)
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         account = Account(channel=NAME, sender=_digest(token), target="")
-        await asyncio.to_thread(
+        person = await asyncio.to_thread(
             self._people.let_in, invitation.rank, account, invitation.name, invitation.person_id
         )
+        await self._tell(announced(person, NAME))
         return token
 
 

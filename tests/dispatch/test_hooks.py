@@ -90,7 +90,7 @@ async def test_a_cancelled_message_gets_no_answer_and_is_not_asked_again(
         await channel.wait_for(1)
         # A command overtakes what is cancelled
         async with asyncio.timeout(5):
-            while await agent.journal.look(inbox.unanswered):
+            while await agent.journal.look(inbox.unanswered):  # noqa: ASYNC110 - a database
                 await asyncio.sleep(0.005)
     async with running(tmp_path, provider, channel) as agent:
         await agent.dispatcher.resume(agent.tasks)

@@ -159,3 +159,24 @@ async def test_a_disk_that_takes_nothing_is_a_sentence(tmp_path: Path) -> None:
     home = Household(tmp_path / "file", is_empty=True)
     answer = await home.pairing.obey(said("/pair new user", OWNER), Rank.OWNER)
     assert answer.startswith("That did not work: ")
+
+
+async def test_the_owner_is_told_who_was_let_in_where_and_as_what(home: Household) -> None:
+    code = home.codes.make(RIGHT)
+    await told(home, said(f"/pair {code}", "1", "signal", sender_name="[A](http://x) `b`"))
+    found = home.people.find("signal", "1")
+    assert found is not None
+    [announced] = home.told
+    assert announced.startswith("`[A](http://x) 'b'` was let in as user, over signal.")
+    assert f"`barnacle revoke {found.person_id}`" in announced
+    await told(home, said("/pair nonsense", "2"))
+    assert len(home.told) == 1
+
+
+async def test_the_owner_is_told_of_another_account_and_not_of_the_first(tmp_path: Path) -> None:
+    home = Household(tmp_path, is_empty=True)
+    await told(home, said(f"/pair {await home.pairing.first_code()}", "1"))
+    assert home.told == []
+    code = home.codes.make(Invitation(role="owner"))
+    await told(home, said(f"/pair {code}", "2", "signal"))
+    assert home.told[0].startswith("Another account of yours was let in, over signal.")

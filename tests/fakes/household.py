@@ -20,14 +20,19 @@ class Household:
 
     def __init__(self, folder: Path, *, is_empty: bool = False) -> None:
         self.clock = SteppedClock()
+        # What the owner was told
+        self.told: list[str] = []
         self.people = People(folder / "people.json", self.clock)
         self.codes = Codes(folder / "codes.json", self.clock)
-        self.pairing = Pairing.of(self.people, self.codes, self.clock)
+        self.pairing = Pairing.of(self.people, self.codes, self.clock, self.tell)
         self.door = Door(self.pairing, self.clock, ["terminal"])
         if not is_empty:
             for rank, sender in ((Rank.OWNER, OWNER), (Rank.USER, USER), (Rank.GUEST, GUEST)):
                 self.people.let_in(rank, account(sender), rank.role)
             self.people.listen_in(Group(channel="telegram", target=LET_IN), wanted=True)
+
+    async def tell(self, text: str) -> None:
+        self.told.append(text)
 
 
 def account(sender: str, channel: str = "telegram") -> Account:
