@@ -1,0 +1,75 @@
+"""A copy of the built image, as a card in the hand: its firmware partition is read and written.
+
+What is written is thrown away with the copy; the image itself is never changed.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from image.lib.layout import DATA, FIRMWARE, MIB
+
+_PREFIX = re.compile(r"^os_prefix=([AB])/\s*$", re.MULTILINE)
+# What a small card has beyond the image: the data partition grows into it
+_REST_MIB = 256
+
+
+class Card:
+    """One card; a guest that runs from it writes to it."""
+
+    def __init__(self, image: Path, path: Path) -> None:
+        self.path = path
+        # The image has holes, and so has its copy
+        subprocess.run(["cp", "--sparse=always", "--", image, path], check=True)
+        with path.open("r+b") as file:
+            file.truncate(file.seek(0, os.SEEK_END) + _REST_MIB * MIB)
+
+    def slot(self, config: str = "config.txt") -> str:
+        """Which slot that file would start."""
+        [slot] = _PREFIX.findall(self.read(config).decode())
+        return str(slot)
+
+    def read(self, name: str) -> bytes:
+        done = self._mtools("mtype", f"::/{name}")
+        return done.stdout if done.returncode == 0 else b""
+
+    def write(self, name: str, content: bytes) -> None:
+        """As a PC does it; not while a guest runs from the card."""
+        command = ["mcopy", "-o", "-i", self._place, "-", f"::/{name}"]
+        subprocess.run(command, input=content, check=True)
+
+    def holds(self, content: bytes) -> bool:
+        """Whether these bytes are anywhere on the firmware partition, deleted files included."""
+        with self.path.open("rb") as file:
+            file.seek(FIRMWARE.start_bytes)
+            before = b""
+            for _ in range(FIRMWARE.size_mib):
+                piece = file.read(MIB)
+                if content in before + piece:
+                    return True
+                before = piece[-len(content) :]
+        return False
+
+    def spoil(self, start: int, size: int) -> None:
+        """What a worn card does: bytes of it read as zeroes."""
+        with self.path.open("r+b") as file:
+            file.seek(start)
+            for _ in range(size // MIB):
+                file.write(bytes(MIB))
+
+    def data(self, target: Path) -> Path:
+        """The data partition alone, as far as the image's own table says."""
+        with self.path.open("rb") as card, target.open("wb") as file:
+            card.seek(DATA.start_bytes)
+            shutil.copyfileobj(card, file, MIB)
+        return target
+
+    @property
+    def _place(self) -> str:
+        return f"{self.path}@@{FIRMWARE.start_bytes}"
+
+    def _mtools(self, program: str, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = [program, "-i", self._place, *arguments]
+        return subprocess.run(command, capture_output=True, check=False)

@@ -1,0 +1,24 @@
+"""What is tried on the started image, one scenario a file, in the order of a whole run.
+
+Each has `run(bench, amount)`: what it returns goes into the table, and it raises where something is
+not as it must be. The first line of its docstring says what it tries.
+"""
+
+# A trial begins with whatever the one before it left, so that few of them need a start of their own
+ORDER = (
+    "first_start",
+    "system",
+    "security",
+    "conversation",
+    "unplugged",
+    "own_pins",
+    "frozen_agent",
+    "full_disk",
+    "idle_writes",
+    "hung_kernel",
+    "power_cut",
+    "cut_points",
+    "read_only",
+    "wrong_clock",
+    "update",
+)

@@ -1,0 +1,27 @@
+"""The Pi's own pins and its I2C bus, used by the agent through gpiozero with lgpio and smbus2.
+
+An emulated machine has a PL061 for the pins and no bus: an adapter on USB stands for it.
+"""
+
+from image.lib.emulated.bench import Bench
+from image.lib.emulated.usb.i2c_adapter import CHIP
+from image.lib.trials.expectation import expect
+
+_BUS = "/dev/i2c-0"
+
+
+def run(bench: Bench, amount: int) -> str:
+    del amount
+    outside = bench.chatting()
+    shell = bench.shell
+    shell.run("modprobe -a i2c-tiny-usb i2c-dev")
+    bench.until(lambda: _BUS in shell.run(f"ls {_BUS}"), f"there is no {_BUS}", 30.0)
+    nodes = shell.run(f"stat -c '%n %G %a' {_BUS} /dev/gpiochip0")
+    expect(f"{_BUS} i2c 660" in nodes and "gpiochip0 gpio 660" in nodes, f"rights: {nodes}")
+    outside.ask('use gpio_write {"pin": "lamp", "value": "on"}', '"value":"on"')
+    held = shell.run("cat /sys/kernel/debug/gpio | grep -i 'gpio-5 \\|lg'")
+    outside.ask('use gpio_write {"pin": "lamp", "value": "off"}', '"value":"off"')
+    outside.ask('use i2c_scan {"bus": 0}', f"{CHIP:02x}")
+    outside.ask('use i2c_read {"device": "thermometer", "register": 0, "length": 2}', "19")
+    expect("out" in held and "hi" in held, f"the pin did not move: {held}")
+    return f"lamp on and off ({' '.join(held.split())}); thermometer found at 0x{CHIP:02x} and read"

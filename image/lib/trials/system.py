@@ -1,0 +1,47 @@
+"""The started system: no failed unit, only the listed ports, memory, what is writable, accounts."""
+
+from image.lib.emulated.bench import Bench
+from image.lib.emulated.shell import Shell
+from image.lib.trials.expectation import expect
+
+# The resolver's own, to this machine alone
+_PORTS = frozenset({"127.0.0.53:53", "127.0.0.54:53", "0.0.0.0:5353", "[::]:5353"})
+# A DHCP client's, bound to the address that it was given
+_CLIENT_PORTS = (":68", ":546")
+_MOST_MEMORY_MIB = 320
+_ON_DATA = ("/var/lib/barnacle", "/var/lib/systemd", "/etc/barnacle", "/etc/machine-id")
+
+
+def run(bench: Bench, amount: int) -> str:
+    del amount
+    shell = bench.running()
+    failed = shell.run("systemctl --failed --no-legend --plain | cut -d' ' -f1").split()
+    expect(not failed, f"units have failed: {failed}")
+    refused = shell.run("touch /usr/x /etc/x 2>&1 | grep -c 'Read-only file system'")
+    expect(refused == "2", "the system can be written")
+    sources = shell.run(f"for at in {' '.join(_ON_DATA)}; do findmnt -no SOURCE $at; done")
+    expect(sources.count("/dev/") == len(_ON_DATA), f"not all on the data partition: {sources}")
+    passwords = shell.run("cut -d: -f2 /etc/shadow | grep -vc '^[!*]'")
+    expect(passwords == "0", f"{passwords} accounts have a password")
+    version = shell.run("barnacle --version 2>&1 | tail -1")
+    expect(version.startswith("barnacle "), f"barnacle --version said {version}")
+    tainted = shell.run("cat /proc/sys/kernel/tainted")
+    expect(tainted == "0", f"the kernel is tainted: {tainted}")
+    slow = "; ".join(shell.run("systemd-analyze blame --no-pager | head -3").split("\n"))
+    return f"{_ports(shell)}; {_memory(shell)}; {version}; slowest units: {slow}"
+
+
+def _ports(shell: Shell) -> str:
+    listed = shell.run("ss -Hltun | while read -r _ _ _ _ local _; do echo $local; done")
+    ports = {port.replace("%lo", "").replace("%eth0", "") for port in listed.split()}
+    ports = {port for port in ports if not port.endswith(_CLIENT_PORTS)}
+    expect(ports <= _PORTS, f"open ports that nobody listed: {sorted(ports - _PORTS)}")
+    return f"ports {' '.join(sorted(ports)) or 'none'}"
+
+
+def _memory(shell: Shell) -> str:
+    words = shell.run("free -m | head -2 | tail -1").split()
+    total, used = int(words[1]), int(words[2])
+    agent = int(shell.run("systemctl show -P MemoryCurrent barnacle.service")) / 2**20
+    expect(used <= _MOST_MEMORY_MIB, f"{used} MiB of memory are in use")
+    return f"memory {used} MiB used of {total}, the agent's group {agent:.0f}"
