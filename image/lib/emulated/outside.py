@@ -1,6 +1,7 @@
 """What the guest reaches: a model and a messenger on loopback, and Anna, who writes to it."""
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Callable, Coroutine
@@ -113,12 +114,24 @@ def respond(request: Json) -> Reply:
     make = streamed if request.get("stream") else whole
     asked = _last_word_of_user(messages)
     if found := _USE.match(asked):
-        if last.get("role") == "tool":
-            return make(f"It says {last.get('content')}")
-        return make("", Call(found[1], found[2], f"call_{len(messages or [])}"))
+        return _using(request, found, last, make)
     if found := _ECHO.match(asked):
         return make(found[1])
     return obey(request)
+
+
+def _using(request: Json, found: re.Match[str], last: Json, make: Callable[..., Reply]) -> Reply:
+    """One step nearer to the tool: looked for where it is not offered, called, told of."""
+    tools = request.get("tools")
+    offered = {one["function"]["name"] for one in tools} if isinstance(tools, list) else set()
+    is_found = str(last.get("content")).startswith('{"tools":')
+    name, number = found[1], len(request["messages"])  # type: ignore[arg-type]  # it is a list
+    if name not in offered and "tool_search" in offered and not is_found:
+        query = json.dumps({"query": name.replace("_", " ")})
+        return make("", Call("tool_search", query, f"call_{number}"))
+    if last.get("role") == "tool" and not is_found:
+        return make(f"It says {last.get('content')}")
+    return make("", Call(name, found[2], f"call_{number}"))
 
 
 def _last_word_of_user(messages: object) -> str:

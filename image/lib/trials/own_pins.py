@@ -3,18 +3,21 @@
 An emulated machine has a PL061 for the pins and no bus: an adapter on USB stands for it.
 """
 
+import json
+
 from image.lib.emulated.bench import Bench
 from image.lib.emulated.usb.i2c_adapter import CHIP
 from image.lib.trials.expectation import expect
 
 _BUS = "/dev/i2c-0"
+# The register with its upper limit
+_LIMIT = 2
 
 
 def run(bench: Bench, amount: int) -> str:
     del amount
     outside = bench.chatting()
     shell = bench.shell
-    shell.run("modprobe -a i2c-tiny-usb i2c-dev")
     bench.until(lambda: _BUS in shell.run(f"ls {_BUS}"), f"there is no {_BUS}", 30.0)
     nodes = shell.run(f"stat -c '%n %G %a' {_BUS} /dev/gpiochip0")
     expect(f"{_BUS} i2c 660" in nodes and "gpiochip0 gpio 660" in nodes, f"rights: {nodes}")
@@ -22,6 +25,13 @@ def run(bench: Bench, amount: int) -> str:
     held = shell.run("cat /sys/kernel/debug/gpio | grep -i 'gpio-5 \\|lg'")
     outside.ask('use gpio_write {"pin": "lamp", "value": "off"}', '"value":"off"')
     outside.ask('use i2c_scan {"bus": 0}', f"{CHIP:02x}")
-    outside.ask('use i2c_read {"device": "thermometer", "register": 0, "length": 2}', "19")
+    outside.ask('use i2c_read {"device": "thermometer", "register": 0, "count": 2}', "19 80")
+    write = {"device": "thermometer", "register": _LIMIT, "bytes": "4c 00"}
+    outside.ask(f"use i2c_write {json.dumps(write)}", "written")
+    limit = bench.bus.registers[2 * _LIMIT : 2 * _LIMIT + 2]
+    expect(limit == b"\x4c\x00", f"the chip did not keep what was written: {limit.hex()}")
     expect("out" in held and "hi" in held, f"the pin did not move: {held}")
-    return f"lamp on and off ({' '.join(held.split())}); thermometer found at 0x{CHIP:02x} and read"
+    return (
+        f"lamp on and off ({' '.join(held.split())}); thermometer found at 0x{CHIP:02x}, read and "
+        "written"
+    )
