@@ -13,7 +13,8 @@ from agent.dispatch.people import Account, People
 from agent.dispatch.rank import Rank
 from tests.fakes import signal_daemon, signal_events, telegram_server, telegram_world
 from tests.fakes.signal_daemon import SignalDaemon
-from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.signal_faults import Fails
+from tests.fakes.telegram_server import Fault, TelegramServer
 
 
 class Phone(ABC):
@@ -36,9 +37,14 @@ class Phone(ABC):
     @abstractmethod
     def shown(self) -> list[str]: ...
 
+    @abstractmethod
+    def refuse_one(self) -> None:
+        """Let the platform refuse the next message for good."""
+
 
 class TelegramPhone(Phone):
     def __init__(self, server: TelegramServer) -> None:
+        self._server = server
         self._world = server.world
         anna = str(telegram_world.ANNA)
         self.account = Account(channel="telegram", sender=anna, target=anna)
@@ -51,6 +57,9 @@ class TelegramPhone(Phone):
 
     def shown(self) -> list[str]:
         return self._world.shown()
+
+    def refuse_one(self) -> None:
+        self._server.faults.append(Fault("sendMessage", refuses="Bad Request: CHAT_RESTRICTED"))
 
 
 class SignalPhone(Phone):
@@ -77,6 +86,9 @@ class SignalPhone(Phone):
 
     def shown(self) -> list[str]:
         return [one.text for one in self._daemon.shown(signal_events.ANNA)]
+
+    def refuse_one(self) -> None:
+        self._daemon.fail("send", Fails(-1, results=({"type": "UNREGISTERED_FAILURE"},)))
 
 
 @contextlib.asynccontextmanager
