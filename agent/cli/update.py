@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import signal
 import subprocess
 import sys
 from argparse import Namespace
@@ -95,6 +96,9 @@ def _watch(trials: Trials) -> None:
 
 
 def _install(machine: Machine, arguments: Namespace) -> None:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # A connection that breaks is as good as Ctrl-C: the card is left read-only again
+        signal.signal(number, signal.default_int_handler)
     installation = Installation(machine, _Progress())
     may_go_back = arguments.allow_downgrade
 

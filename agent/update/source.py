@@ -35,7 +35,7 @@ def is_url(word: str) -> bool:
 
 async def from_file(path: Path) -> AsyncIterator[bytes]:
     """The file, piece by piece."""
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         while piece := await asyncio.to_thread(file.read, _PIECE_BYTES):
             yield piece
 

@@ -2,6 +2,10 @@
 
 import json
 import logging
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +18,7 @@ from agent.update.probation import Verdict
 from agent.update.records import Records
 from tests.fakes.card import NEW, OLD, Card, Started, make_key
 
+ROOT = Path(__file__).resolve().parents[2]
 Say = Callable[..., tuple[int, str, str]]
 
 
@@ -167,4 +172,27 @@ def test_a_damaged_update_changes_nothing(
     assert status == exits.FAILED
     assert "ends in its middle" in err
     assert restarts == []
+    assert Records(card.machine().records).trial() is None
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_whoever_goes_away_in_its_middle_leaves_what_runs(
+    card: Card, tmp_path: Path, number: signal.Signals
+) -> None:
+    content = card.bundle()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "agent.cli.main", "update", pipe, "--root", card.root]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT) as running:
+        assert running.stderr is not None
+        with pipe.open("wb") as feeding:
+            feeding.write(content[: len(content) - 50_000])
+            feeding.flush()
+            # It has begun to write
+            assert running.stderr.readline().startswith("writing")
+            running.send_signal(number)
+            # It waits in a read: what comes, or the end, lets it go
+        assert running.wait(15) == exits.INTERRUPTED
+        assert "Traceback" not in running.stderr.read()
+    assert card.would_start(is_trial=True) == Started("A", OLD)
     assert Records(card.machine().records).trial() is None
