@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,6 +23,7 @@ class MqttPeer:
         # In their order, whatever the topic
         self.came: list[tuple[str, bytes]] = []
         self._is_ready = threading.Event()
+        self._marks = 0
         self._client = Client(CallbackAPIVersion.VERSION2, "peer", clean_session=True)
         if user:
             self._client.username_pw_set(user, key)
@@ -40,6 +42,16 @@ class MqttPeer:
         told = self._client.publish(topic, payload, qos=quality, retain=retain)
         told.wait_for_publish(_ANSWER_S)
         assert told.is_published()
+
+    def catch_up(self) -> None:
+        """Return when everything has come that the broker had for us before."""
+        self._marks += 1
+        mark = (f"peer/{self._marks}", b"")
+        self.publish(mark[0], "")
+        until_s = time.monotonic() + _ANSWER_S
+        while mark not in self.came:
+            assert time.monotonic() < until_s, "the broker is silent"
+            time.sleep(0.002)
 
     def told(self, who: str = "anna") -> list[dict[str, Any]]:
         """What was said to somebody, each message once however often it came."""

@@ -62,6 +62,7 @@ class MqttPlatform:
         self.peer.say("once", WHO, id=f"said-{self._count}")
 
     def shown(self, inbound: Inbound) -> list[str]:
+        self.peer.catch_up()
         told = self.peer.told(inbound.reply_target)
         return [one["text"] for one in told if one.get("thread") == inbound.thread]
 
