@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent.clock import Clock
+from agent.errors import PinRefused
 from agent.security.estop import EmergencyStop
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Enabling:
         self._clock = clock
         self._still_s = still_s
         self._is_on = False
+        self._trouble = ""
         self._is_running = False
         self._beaten_at_s = clock.monotonic_s()
         # The loop and the thread both switch
@@ -70,7 +72,10 @@ class Enabling:
     def close(self) -> None:
         """Off for good."""
         for line in self._lines:
-            line.close()
+            try:
+                line.close()
+            except PinRefused as err:
+                _log.error("power of the outputs: %s", err)
 
     def _beat(self) -> None:
         self._beaten_at_s = self._clock.monotonic_s()
@@ -88,10 +93,23 @@ class Enabling:
     def _settle(self) -> None:
         with self._switching:
             is_well = self._is_running and not self._stop.is_set and not self._stands_still()
-            if is_well != self._is_on:
-                self._is_on = is_well
-                for line in self._lines:
-                    line.switch(on=is_well)
+            if is_well == self._is_on and not self._trouble:
+                return
+            self._is_on = is_well
+            # The next beat tries again; what fails must not keep a stop from all that it stops
+            told = "; ".join(filter(None, [_switched(line, on=is_well) for line in self._lines]))
+            if told != self._trouble:
+                _log.error("power of the outputs: %s", told or "as it should be again")
+            self._trouble = told
+
+
+def _switched(line: "EnableLine", *, on: bool) -> str:
+    """What went wrong."""
+    try:
+        line.switch(on=on)
+    except PinRefused as err:
+        return str(err)
+    return ""
 
 
 def open_lines(gpios: Sequence[int]) -> list["EnableLine"]:

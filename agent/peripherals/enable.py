@@ -4,10 +4,13 @@ The pin belongs on the enable input of the drivers, with a resistor to ground, s
 starts, has no agent or lost its power keeps them off. gpiozero is loaded only where a pin is named.
 """
 
+import contextlib
 import importlib.util
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
-from agent.errors import ConfigRefused
+from agent.errors import ConfigRefused, PinRefused
 
 if TYPE_CHECKING:
     from gpiozero import DigitalOutputDevice
@@ -16,7 +19,7 @@ HOW_TO_INSTALL = "install it with `pip install 'barnacle[pi]'`, or remove enable
 
 
 class EnableLine(Protocol):
-    """A line that is switched."""
+    """A line that is switched; refuses as a `PinRefused`."""
 
     def switch(self, *, on: bool) -> None: ...
 
@@ -42,21 +45,40 @@ def open_line(gpio: int) -> EnableLine:
     import gpiozero  # noqa: PLC0415 - only where a pin is named
 
     try:
-        return GpioLine(gpiozero.DigitalOutputDevice(gpio, initial_value=False))
-    except (gpiozero.GPIOZeroError, OSError, RuntimeError) as err:
+        with refusals(gpio):
+            return GpioLine(gpiozero.DigitalOutputDevice(gpio, initial_value=False), gpio)
+    except PinRefused as err:
+        raise ConfigRefused(f"enable_gpio: {err}") from err
+
+
+@contextlib.contextmanager
+def refusals(gpio: int | None) -> Iterator[None]:
+    """What the library says, as a `PinRefused` with a sentence."""
+    import gpiozero  # noqa: PLC0415 - as above
+
+    known: list[type[Exception]] = [gpiozero.GPIOZeroError, OSError, RuntimeError]
+    # Beneath gpiozero, with errors of its own kind
+    if (lgpio := sys.modules.get("lgpio")) is not None:
+        known.append(lgpio.error)
+    try:
+        yield
+    except tuple(known) as err:
         reason = str(err) or type(err).__name__
-        raise ConfigRefused(f"enable_gpio: GPIO {gpio} cannot be driven: {reason}") from err
+        raise PinRefused(f"GPIO {gpio} cannot be used: {reason}") from err
 
 
 class GpioLine:
     """A line behind gpiozero."""
 
-    def __init__(self, device: "DigitalOutputDevice") -> None:
+    def __init__(self, device: "DigitalOutputDevice", gpio: int) -> None:
         self._device = device
+        self._gpio = gpio
 
     def switch(self, *, on: bool) -> None:
-        self._device.value = on
+        with refusals(self._gpio):
+            self._device.value = on
 
     def close(self) -> None:
-        self._device.off()
-        self._device.close()
+        with refusals(self._gpio):
+            self._device.off()
+            self._device.close()

@@ -7,13 +7,13 @@ outside this process watches them: where it is killed or the Pi hangs, they stay
 import contextlib
 import importlib.util
 import logging
-import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import PinRefused
+from agent.peripherals.enable import refusals
 from agent.peripherals.settings import PiPinSettings
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def gpio_line(pin: PiPinSettings) -> Line:
     """
     if importlib.util.find_spec("gpiozero") is None:
         raise PinRefused(f"pins need gpiozero, which is not here: {HOW_TO_INSTALL}")
-    with _told(pin):
+    with refusals(pin.gpio):
         return GpioLine(_device(pin), pin)
 
 
@@ -207,22 +207,6 @@ def _device(pin: PiPinSettings) -> "GPIODevice":
     return gpiozero.DigitalInputDevice(pin.gpio, pull_up=None, active_state=True)
 
 
-@contextlib.contextmanager
-def _told(pin: PiPinSettings) -> Iterator[None]:
-    """What the library says, as a sentence."""
-    import gpiozero  # noqa: PLC0415 - as above
-
-    known: list[type[Exception]] = [gpiozero.GPIOZeroError, OSError, RuntimeError]
-    # Beneath gpiozero, with errors of its own kind
-    if (lgpio := sys.modules.get("lgpio")) is not None:
-        known.append(lgpio.error)
-    try:
-        yield
-    except tuple(known) as err:
-        reason = str(err) or type(err).__name__
-        raise PinRefused(f"GPIO {pin.gpio} cannot be used: {reason}") from err
-
-
 class GpioLine:
     """A line behind gpiozero, by its level and by which one is on; refuses as a `PinRefused`."""
 
@@ -231,13 +215,13 @@ class GpioLine:
         self._pin = pin
 
     def read(self) -> bool:
-        with _told(self._pin):
+        with refusals(self._pin.gpio):
             return bool(self._device.pin.state) == (self._pin.active == "high")
 
     def switch(self, *, on: bool) -> None:
-        with _told(self._pin):
+        with refusals(self._pin.gpio):
             self._device.value = on == (self._pin.active == "high")
 
     def close(self) -> None:
-        with _told(self._pin):
+        with refusals(self._pin.gpio):
             self._device.close()

@@ -8,7 +8,7 @@ import pytest
 from agent.clock import SystemClock
 from agent.dispatch.enabling import Enabling
 from agent.security.estop import EmergencyStop
-from tests.fakes.enable import RecordingLine
+from tests.fakes.enable import RecordingLine, TornLine
 
 STILL_S = 0.2
 
@@ -71,3 +71,28 @@ async def test_an_agent_that_stands_still_has_it_cut_and_gets_it_back(
 
 async def test_without_lines_there_is_nothing_to_do(tmp_path: Path) -> None:
     await Enabling([], EmergencyStop(tmp_path), SystemClock()).run()
+
+
+async def test_a_line_that_fails_keeps_nothing_else_from_being_stopped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    torn, line, stop = TornLine(), RecordingLine(), EmergencyStop(tmp_path)
+    enabling = Enabling([torn, line], stop, SystemClock())
+    stopped: list[str] = []
+    stop.listen(lambda: stopped.append("the turns"))
+    running = asyncio.create_task(enabling.run())
+    await asyncio.sleep(0.05)
+    assert line.told == [True]
+    await stop.engage("by a test")
+    assert line.told[-1] is False
+    assert stopped == ["the turns"]
+    assert caplog.text.count("bad handle") == 1
+    torn.is_there = True
+    async with asyncio.timeout(5):
+        while torn.told[-1:] != [False]:  # noqa: ASYNC110 - a pin has no events
+            await asyncio.sleep(0.01)
+    assert "as it should be again" in caplog.text
+    running.cancel()
+    await asyncio.wait([running])
+    enabling.close()
+    assert line.is_closed

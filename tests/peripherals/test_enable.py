@@ -1,10 +1,12 @@
 import importlib.util
+import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from agent.errors import ConfigRefused
+from agent.errors import ConfigRefused, PinRefused
 from agent.peripherals import enable
 
 GPIO = 17
@@ -42,12 +44,46 @@ def test_a_line_is_off_until_it_is_switched_on_and_off_when_it_is_closed(pins: A
 @needs_library
 @pytest.mark.usefixtures("pins")
 def test_a_pin_that_is_not_there_is_a_sentence() -> None:
-    with pytest.raises(ConfigRefused, match="GPIO 99 cannot be driven"):
+    with pytest.raises(ConfigRefused, match="enable_gpio: GPIO 99 cannot be used"):
         enable.open_line(99)
     held = enable.open_line(GPIO)
-    with pytest.raises(ConfigRefused, match="GPIO 17 cannot be driven"):
+    with pytest.raises(ConfigRefused, match="enable_gpio: GPIO 17 cannot be used"):
         enable.open_line(GPIO)
     held.close()
+
+
+class TornDevice:
+    """Whose chip is gone."""
+
+    def _fail(self, *_: object) -> None:
+        raise LgpioError("bad handle")
+
+    value = property(_fail, _fail)
+    off = close = _fail
+
+
+class LgpioError(Exception):
+    """As lgpio has one of its own."""
+
+
+@needs_library
+def test_what_lies_beneath_the_library_refuses_in_a_sentence_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import gpiozero  # noqa: PLC0415 - of the extra `pi`
+
+    monkeypatch.setitem(sys.modules, "lgpio", SimpleNamespace(error=LgpioError))
+    line = enable.GpioLine(TornDevice(), GPIO)  # type: ignore[arg-type]  # as far as a line needs one
+    for act in (line.close, lambda: line.switch(on=True)):
+        with pytest.raises(PinRefused, match="GPIO 17 cannot be used: bad handle"):
+            act()
+
+    def torn(*_: object, **__: object) -> None:
+        raise LgpioError("can not open gpiochip")
+
+    monkeypatch.setattr(gpiozero, "DigitalOutputDevice", torn)
+    with pytest.raises(ConfigRefused, match="enable_gpio: GPIO 17 cannot be used: can not open"):
+        enable.open_line(GPIO)
 
 
 def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
