@@ -29,6 +29,8 @@ _CLASSES = {
 }
 # Within this a value is known to be lost, and shown as such
 _EXPIRY_IN_LOOKS = 4
+# It takes no finer ones
+_LEAST_STEP = 0.001
 # How the topic of a description ends
 CONFIG = "/config"
 _STRANGE = re.compile(r"[^A-Za-z0-9_-]")
@@ -124,5 +126,6 @@ def _kind(one: Reading) -> Mapping[str, object]:
 
 def _range(field: Field) -> Mapping[str, object]:
     least, most = range_of(field)
-    told = {"min": least, "max": most, "step": field.scale, "unit_of_measurement": field.unit}
+    step = max(field.scale, _LEAST_STEP)
+    told = {"min": least, "max": most, "step": step, "unit_of_measurement": field.unit}
     return {name: value for name, value in told.items() if value not in {None, ""}}
