@@ -14,7 +14,7 @@ from agent.update.records import Outcome, Records
 
 
 class Owner:
-    """Hears one thing."""
+    """The way to the owner, who hears one thing."""
 
     def __init__(self) -> None:
         self.heard: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -38,7 +38,7 @@ def agent_with(owner: Owner, state_dir: Path) -> Any:
     return SimpleNamespace(
         paths=SimpleNamespace(state_dir=state_dir),
         clock=SystemClock(),
-        doorway=SimpleNamespace(owner=owner),
+        doorway=owner,
     )
 
 
