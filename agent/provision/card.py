@@ -6,11 +6,12 @@ A file system of a card has no owners and no journal: what is overwritten in pla
 import os
 from pathlib import Path
 
-from agent.config import MAX_CONFIG_BYTES
 from agent.errors import ConfigRefused
 from agent.storage.files import sync_folder
 
 NAME = "barnacle.toml"
+# As of every configuration; said again because reading those takes longer than most starts need
+MAX_BYTES = 64 * 1024
 # In the order in which they count; the last one has nothing in it for us
 IMAGER_FILES = ("firstrun.sh", "custom.toml", "user-data", "network-config", "meta-data")
 _STAR = ord("*")
@@ -30,13 +31,13 @@ def read(path: Path) -> bytes:
     """
     try:
         with path.open("rb") as file:
-            content = file.read(MAX_CONFIG_BYTES + 1)
+            content = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         return b""
     except OSError as err:
         raise ConfigRefused(f"{path.name}: cannot be read: {err.strerror}") from err
-    if len(content) > MAX_CONFIG_BYTES:
-        raise ConfigRefused(f"{path.name}: is longer than {MAX_CONFIG_BYTES} bytes")
+    if len(content) > MAX_BYTES:
+        raise ConfigRefused(f"{path.name}: is longer than {MAX_BYTES} bytes")
     return content
 
 

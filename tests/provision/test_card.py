@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.config import MAX_CONFIG_BYTES
 from agent.errors import ConfigRefused
 from agent.provision import card
 
@@ -39,6 +40,13 @@ def test_an_erased_file_is_overwritten_before_it_goes(tmp_path: Path) -> None:
     card.erase(path)
     assert not path.exists()
     assert other_name.read_bytes() == bytes(16)
+
+
+def test_no_more_is_read_than_of_every_configuration(tmp_path: Path) -> None:
+    assert card.MAX_BYTES == MAX_CONFIG_BYTES
+    (tmp_path / card.NAME).write_bytes(bytes(MAX_CONFIG_BYTES + 1))
+    with pytest.raises(ConfigRefused, match="is longer than"):
+        card.read(tmp_path / card.NAME)
 
 
 def test_no_file_is_an_empty_one(tmp_path: Path) -> None:
