@@ -23,6 +23,7 @@ from aiogram.types import (
     ReactionTypeEmoji,
     ReplyParameters,
 )
+from telegram_update import plain
 
 
 def ask(talk: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +40,7 @@ async def _ask(talk: dict[str, Any]) -> dict[str, Any]:
         content = await bot.download_file(file.file_path)
         return {
             "me": me.id,
-            "updates": [_plain(one) for one in updates],
+            "updates": [plain(one) for one in updates],
             "file": content.read().hex(),
             "errors": await _errors(bot, talk),
         }
@@ -86,12 +87,3 @@ async def _errors(bot: Bot, talk: dict[str, Any]) -> dict[str, Any]:
     except TelegramConflictError as err:
         found["conflict"] = ["Conflict", err.message]
     return found
-
-
-def _plain(update: Any) -> list[Any]:
-    if update.callback_query is not None:
-        pressed = update.callback_query
-        return [update.update_id, pressed.data, pressed.from_user.id, pressed.message.chat.id]
-    message = update.message
-    text = message.text or message.caption or ""
-    return [update.update_id, text, message.from_user.id, message.chat.id]

@@ -13,6 +13,7 @@ from telegram import (
     ReplyParameters,
 )
 from telegram.error import BadRequest, Conflict, Forbidden, NetworkError, RetryAfter, TelegramError
+from telegram_update import plain
 
 
 def ask(talk: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +30,7 @@ async def _ask(talk: dict[str, Any]) -> dict[str, Any]:
         content = await file.download_as_bytearray()
         return {
             "me": bot.id,
-            "updates": [_plain(one) for one in updates],
+            "updates": [plain(one) for one in updates],
             "file": bytes(content).hex(),
             "errors": await _errors(bot, talk),
         }
@@ -74,12 +75,3 @@ async def _errors(bot: Bot, talk: dict[str, Any]) -> dict[str, Any]:
     except Conflict as err:
         found["conflict"] = ["Conflict", err.message]
     return found
-
-
-def _plain(update: Any) -> list[Any]:
-    if update.callback_query is not None:
-        pressed = update.callback_query
-        return [update.update_id, pressed.data, pressed.from_user.id, pressed.message.chat.id]
-    message = update.message
-    text = message.text or message.caption or ""
-    return [update.update_id, text, message.from_user.id, message.chat.id]
