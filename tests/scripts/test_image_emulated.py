@@ -1,8 +1,10 @@
 """The computer that the image is tried in: what can be known of it without starting one."""
 
+import contextlib
 import importlib
 import random
 import socket
+import sqlite3
 import struct
 import subprocess
 from collections.abc import Iterator
@@ -15,7 +17,8 @@ from image.lib.emulated.usb import redirection
 from image.lib.emulated.usb.cable import Cable
 from image.lib.emulated.usb.i2c_adapter import CHIP, I2cAdapter
 from image.lib.emulated.usb.redirection import Kind, Packet
-from image.lib.trials import ORDER
+from image.lib.trials import ORDER, cut_points
+from image.lib.trials.expectation import Missed
 
 ANSWER_S = 5.0
 SECTOR = 512
@@ -174,3 +177,38 @@ def test_the_machine_tells_programs_that_it_is_a_raspberry_pi(tmp_path: Path) ->
     except FileNotFoundError:
         return
     assert told.strip() == "a02082"
+
+
+def data_partition(folder: Path, *messages: str) -> Path:
+    """As the image has it, with the agent's inbox in it."""
+    state = folder / "tree/barnacle"
+    state.mkdir(parents=True)
+    with contextlib.closing(sqlite3.connect(state / "agent.db")) as database:
+        database.execute("CREATE TABLE inbox (text TEXT)")
+        database.executemany("INSERT INTO inbox VALUES (?)", [(one,) for one in messages])
+        database.commit()
+    made = folder / "data.ext4"
+    command = ["/usr/sbin/mke2fs", "-q", "-t", "ext4", "-d", folder / "tree", made, "8M"]
+    subprocess.run(command, check=True)
+    return made
+
+
+@pytest.mark.skipif(
+    not Path("/usr/sbin/mke2fs").exists(), reason="no mke2fs here (package e2fsprogs)"
+)
+def test_a_message_that_is_not_on_the_card_is_missed(tmp_path: Path) -> None:
+    made = data_partition(tmp_path, "one", "two")
+    assert cut_points.repair(made, 1) == 0
+    cut_points.check(made, tmp_path / "files", {"one", "two"}, 1)
+    with pytest.raises(Missed, match="three"):
+        cut_points.check(made, tmp_path / "files", {"one", "three"}, 1)
+
+
+@pytest.mark.skipif(
+    not Path("/usr/sbin/mke2fs").exists(), reason="no mke2fs here (package e2fsprogs)"
+)
+def test_a_file_system_that_cannot_be_repaired_is_missed(tmp_path: Path) -> None:
+    broken = tmp_path / "data.ext4"
+    broken.write_bytes(bytes(8 * 1024 * 1024))
+    with pytest.raises(Missed, match="e2fsck"):
+        cut_points.repair(broken, 1)

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
+from image.lib import first_boot
 from image.lib.emulated.card import Card
 from image.lib.emulated.faults import GuestFailed
 from image.lib.emulated.guest import PLACES, Conditions, Guest
@@ -19,18 +20,24 @@ from image.lib.emulated.shell import Shell
 from image.lib.emulated.usb.cable import Cable
 from image.lib.emulated.usb.i2c_adapter import I2cAdapter
 from image.lib.emulated.usb.serial_port import SerialPort
-from tests.canaries import secret
 from tests.fakes.board_sim import BoardSim
 
 # Under emulation and load; a Pi needs a tenth
 START_S = 600.0
 _LOOK_S = 2.0
-KEY = secret("of-the-card")
 _CONFIG = """\
 [device]
 hostname = "greenhouse"
+timezone = "Europe/Berlin"
+locale = "de_DE.UTF-8"
+
+[wifi]
+ssid = "Home"
+password = "{password}"
+country = "DE"
 
 [provider]
+kind = "openai"
 base_url = "http://{model}/v1"
 model = "fake-model"
 api_key = "{key}"
@@ -166,7 +173,8 @@ class Bench:
             self._is_provisioned = True
 
     def config(self) -> str:
-        return _CONFIG.format(**PLACES, key=KEY, token=self.outside.server.token)
+        secrets = {"key": first_boot.KEY, "password": first_boot.PASSWORD}
+        return _CONFIG.format(**PLACES, **secrets, token=self.outside.server.token)
 
     def with_board(self) -> Outside:
         """A system with an owner and a board that is ready."""

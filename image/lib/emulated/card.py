@@ -52,15 +52,8 @@ class Card:
                 before = piece[-len(content) :]
         return False
 
-    def spoil(self, start: int, size: int) -> None:
-        """What a worn card does: bytes of it read as zeroes."""
-        with self.path.open("r+b") as file:
-            file.seek(start)
-            for _ in range(size // MIB):
-                file.write(bytes(MIB))
-
     def data(self, target: Path) -> Path:
-        """The data partition alone, as far as the image's own table says."""
+        """The data partition alone: it has grown to the end of the card."""
         with self.path.open("rb") as card, target.open("wb") as file:
             card.seek(DATA.start_bytes)
             shutil.copyfileobj(card, file, MIB)

@@ -4,6 +4,7 @@ Each time the data partition is repaired and opened as a start would, and what w
 then must be in it. This costs no start, so it is done where starts are too slow.
 """
 
+import os
 import random
 import shutil
 import sqlite3
@@ -83,8 +84,8 @@ def _cut_everywhere(
         with copy.open("r+b") as card:
             replay.cut(_AHEAD, chance, card)
         known = [one.message for one in acknowledged if _writes_within(writes, one.log_bytes) <= at]
-        repaired += _repair(copy, at)
-        _check(copy, work / "files", set(known), at)
+        repaired += repair(copy, at)
+        check(copy, work / "files", set(known), at)
         checked += len(known)
         if point % _TELL_EVERY == 0:
             say(f"{point} of {points} places, {time.monotonic() - begun_s:.0f} s")
@@ -99,18 +100,17 @@ def _writes_within(writes: list[write_log.Write], log_bytes: int) -> int:
     return sum(write.at + write.size <= log_bytes for write in writes)
 
 
-def _repair(copy: Path, at: int) -> int:
+def repair(copy: Path, at: int) -> int:
     """As the initial RAM disk does it; whether there was anything."""
-    done = subprocess.run(["e2fsck", "-p", copy], capture_output=True, text=True, check=False)
+    done = _run("e2fsck", "-p", copy)
     expect(done.returncode < _FSCK_LEAVES_ERRORS, f"cut at write {at}: e2fsck: {done.stdout}")
     return int(done.returncode > 0)
 
 
-def _check(copy: Path, folder: Path, known: set[str], at: int) -> None:
+def check(copy: Path, folder: Path, known: set[str], at: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    dump = ["debugfs", "-R", f"rdump /barnacle {folder}", copy]
-    subprocess.run(dump, capture_output=True, check=True)
+    _run("debugfs", "-R", f"rdump /barnacle {folder}", copy)
     kept: set[str] = set()
     for path in (folder / "barnacle").rglob("*.db"):
         with sqlite3.connect(path) as database:
@@ -121,3 +121,10 @@ def _check(copy: Path, folder: Path, known: set[str], at: int) -> None:
                 kept |= {row[0] for row in database.execute("SELECT text FROM inbox")}
         database.close()
     expect(known <= kept, f"cut at write {at}: lost {sorted(known - kept)}")
+
+
+def _run(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+    command = [program, *map(str, arguments)]
+    environment = {"PATH": path}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
