@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 
 from agent.cli import exits
@@ -38,7 +39,8 @@ def run(arguments: Namespace) -> int:
     if arguments.what == "status":
         return _show(machine, trials.records, as_json=arguments.json)
     _refuse_unless_root(machine)
-    actions = {"try": trials.begin, "commit": trials.keep, "rollback": trials.go_back}
+    actions: dict[str, Callable[[], None]]
+    actions = {"try": partial(_try, trials), "commit": trials.keep, "rollback": trials.go_back}
     if arguments.what == "watch":
         _watch(trials)
     elif (action := actions.get(arguments.what)) is not None:
@@ -85,7 +87,9 @@ def _watch(trials: Trials) -> None:
         return
     minutes = probation.HEALTHY_S / 60
     logging.getLogger(__name__).info("on trial: to be healthy for %.0f minutes", minutes)
-    verdict = asyncio.run(probation.judge(probation.look_at_service, trials.clock))
+    trial = trials.records.trial()
+    look = partial(probation.look_at_service, trial.failed_before if trial else ())
+    verdict = asyncio.run(probation.judge(look, trials.clock))
     if trials.settle() is not Standing.ON_TRIAL:
         # Somebody has decided meanwhile
         return
@@ -117,7 +121,11 @@ def _begin(machine: Machine, trials: Trials, *, is_later: bool) -> None:
         say("`barnacle update try` starts it")
         return
     say("the device starts anew and tries it; unless it stays healthy, what runs now comes back")
-    trials.begin()
+    _try(trials)
+
+
+def _try(trials: Trials) -> None:
+    trials.begin(probation.failed_units())
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,7 @@ import asyncio
 import enum
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent.clock import Clock
@@ -81,13 +81,18 @@ async def judge(look: Look, clock: Clock, healthy_s: float = HEALTHY_S) -> Verdi
         await clock.sleep(LOOK_S)
 
 
-def look_at_service() -> Sign:
+def look_at_service(failed_before: Sequence[str] = ()) -> Sign:
     """How the agent's service is, and whether another unit of ours has failed."""
     told = _asked("show", _UNIT, f"--property={_ASKED}")
     shown = dict(line.split("=", 1) for line in told.splitlines() if "=" in line)
-    listed = _asked("list-units", "--state=failed", "--plain", "--no-legend", "barnacle*")
-    failed = [line.split()[0] for line in listed.splitlines() if line.strip()]
+    failed = [unit for unit in failed_units() if unit not in failed_before]
     return sign_of(shown, failed, time.monotonic())
+
+
+def failed_units() -> list[str]:
+    """Units of ours that have failed."""
+    listed = _asked("list-units", "--state=failed", "--plain", "--no-legend", "barnacle*")
+    return [line.split()[0] for line in listed.splitlines() if line.strip()]
 
 
 def sign_of(shown: dict[str, str], failed: list[str], now_s: float) -> Sign:
@@ -127,6 +132,6 @@ def _asked(*words: str) -> str:
             text=True,
             timeout=_ANSWER_S,
         )
-    except subprocess.TimeoutExpired:
+    except (FileNotFoundError, subprocess.TimeoutExpired):
         return ""
     return done.stdout

@@ -39,6 +39,8 @@ class Trial(msgspec.Struct, frozen=True):
     # The kernel knows no tryboot.txt: config.txt itself names the slot until it has started
     by_switch: bool = False
     reason: str = ""
+    # Units of ours that had failed before it was tried: they say nothing about it
+    failed_before: tuple[str, ...] = ()
 
 
 class Outcome(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ there. Nothing here judges whether a version is healthy.
 
 import enum
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -54,8 +54,11 @@ class Trials:
     restart: Restart
     clock: Clock
 
-    def begin(self) -> None:
+    def begin(self, failed: Sequence[str] = ()) -> None:
         """Start the version that waits, once.
+
+        Args:
+            failed: units that have failed already, without it.
 
         Raises:
             UpdateRefused: none waits.
@@ -64,7 +67,10 @@ class Trials:
         if trial is None or trial.slot == self.machine.running:
             raise UpdateRefused("no version waits for a trial: `barnacle update FILE` brings one")
         by_switch = not self.machine.knows_tryboot
-        self.records.write(msgspec.structs.replace(trial, phase=Phase.TRYING, by_switch=by_switch))
+        tried = msgspec.structs.replace(
+            trial, phase=Phase.TRYING, by_switch=by_switch, failed_before=tuple(failed)
+        )
+        self.records.write(tried)
         crash_point("update.asked")
         if by_switch:
             with bootloader.writable(self.machine.firmware):

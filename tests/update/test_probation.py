@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, repeat
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,9 @@ from agent.update.probation import (
     Health,
     Sign,
     Verdict,
+    failed_units,
     judge,
+    look_at_service,
     sign_of,
 )
 from tests.fakes.clock import SteppedClock
@@ -93,6 +96,24 @@ def test_a_unit_of_ours_that_failed_is_the_end() -> None:
     sign = sign_of(ACTIVE, ["barnacle.service", "barnacle-data.service"], 95.0)
     assert sign.health is Health.BROKEN
     assert sign.said == "barnacle.service, barnacle-data.service failed"
+
+
+def test_what_had_failed_before_the_trial_says_nothing_about_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "systemctl"
+    program.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in\n'
+        "*list-units*) echo 'barnacle-provision.service loaded failed failed Settings' ;;\n"
+        "*) printf 'ActiveState=active\\nNRestarts=0\\nWatchdogTimestampMonotonic=%s000000' "
+        "$(cut -d. -f1 /proc/uptime) ;;\nesac\n"
+    )
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert failed_units() == ["barnacle-provision.service"]
+    assert look_at_service().health is Health.BROKEN
+    assert look_at_service(["barnacle-provision.service"]).health is Health.HEALTHY
 
 
 def test_a_service_manager_that_says_nothing_is_no_health() -> None:

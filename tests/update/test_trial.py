@@ -49,6 +49,13 @@ async def test_a_trial_is_asked_for_once_and_only_of_the_boot_loader(updated: Ca
     assert updated.would_start(is_trial=True) == Started("B", NEW)
 
 
+async def test_what_had_failed_before_is_on_record(updated: Card) -> None:
+    trials_of(updated).begin(["barnacle-provision.service"])
+    trial = Records(updated.machine().records).trial()
+    assert trial is not None
+    assert trial.failed_before == ("barnacle-provision.service",)
+
+
 async def test_what_waits_goes_on_waiting_at_other_starts(updated: Card) -> None:
     updated.start()
     assert trials_of(updated).settle() is Standing.WAITING
