@@ -91,6 +91,11 @@ class Address:
     thread: str | None = None
     message_id: str = ""
 
+    @property
+    def chat(self) -> str:
+        """The chat as a whole, whoever is in it: what is remembered for a group is under it."""
+        return f"{self.channel}:{self.target}"
+
 
 @dataclass(frozen=True, slots=True)
 class Inbound:

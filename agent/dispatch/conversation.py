@@ -306,7 +306,7 @@ class Conversations:
 
     async def _recall(self, inbound: Inbound) -> list[MemoryEntry]:
         # What everybody in a group may know is recalled there besides what is the person's own
-        group = f"{inbound.channel}:{inbound.reply_target}" if inbound.is_group else None
+        group = inbound.address.chat if inbound.is_group else None
         scope = Scope(inbound.who, inbound.conversation, group)
         settings = self._memory_settings
         try:

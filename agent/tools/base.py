@@ -59,6 +59,11 @@ class ToolContext:
     place: Address | None = None
     is_group: bool = False
 
+    @property
+    def group(self) -> str | None:
+        """The group that the conversation is in."""
+        return self.place.chat if self.place is not None and self.is_group else None
+
 
 A = TypeVar("A", bound=Arguments)
 

@@ -60,6 +60,9 @@ class StoreArguments(Arguments, frozen=True):
             pattern="^[a-z][a-z0-9_-]{0,31}$",
         ),
     ] = CORE
+    for_group: Annotated[
+        bool, Meta(description="Only if asked in a group: for all in it, not the person alone")
+    ] = False
 
 
 class RecallArguments(Arguments, frozen=True):
@@ -96,7 +99,7 @@ class ForgetArguments(Arguments, frozen=True):
 
 
 class MemoryStoreTool(Tool[StoreArguments]):
-    """Keeps a memory of the person the turn is for."""
+    """Keeps a memory of the person the turn is for, or of the group that it is in."""
 
     name = "memory_store"
     description = "Remember a fact, a wish or an event beyond this conversation."
@@ -110,12 +113,22 @@ class MemoryStoreTool(Tool[StoreArguments]):
         content = without_recalled(arguments.content)
         if not content:
             return ToolResult(success=False, text="that is remembered already")
+        scope = Scope(context.person, context.conversation)
         try:
+            if arguments.for_group:
+                from agent.tools import memory_group  # noqa: PLC0415 - groups alone need it
+
+                if context.group is None:
+                    return ToolResult(success=False, text=memory_group.NO_GROUP_TEXT)
+                told = (arguments.key, content, context)
+                if not await memory_group.may_store(self._memory, *told):
+                    return ToolResult(success=False, text=memory_group.NOT_THEIRS_TEXT)
+                scope = memory_group.scope_of(context)
             entry = await self._memory.store(
                 arguments.key,
                 content,
                 category=arguments.category,
-                scope=Scope(context.person, context.conversation),
+                scope=scope,
                 provenance=context.provenance,
                 source=context.source,
             )
@@ -125,7 +138,7 @@ class MemoryStoreTool(Tool[StoreArguments]):
 
 
 class MemoryRecallTool(Tool[RecallArguments]):
-    """Finds the person's memories; the result is trusted as little as the least of them."""
+    """Finds the person's memories and the group's, trusted as little as the least of them."""
 
     name = "memory_recall"
     description = "Search what was remembered of this person, in any language."
@@ -137,7 +150,7 @@ class MemoryRecallTool(Tool[RecallArguments]):
         self._library = library
 
     async def execute(self, arguments: RecallArguments, context: ToolContext) -> ToolResult:
-        scope = Scope(context.person, context.conversation)
+        scope = Scope(context.person, context.conversation, context.group)
         try:
             found = await self._memory.recall(arguments.query, arguments.limit, scope)
             pieces = await self._pieces(arguments.query)
@@ -197,6 +210,10 @@ class MemoryForgetTool(Tool[ForgetArguments]):
                     success=True, text=_json({"forgotten": count > 0, "count": count})
                 )
             forgotten = await self._memory.forget(arguments.key, scope)
+            if not forgotten and context.group is not None:
+                from agent.tools import memory_group  # noqa: PLC0415 - groups alone need it
+
+                forgotten = await memory_group.forget(self._memory, arguments.key, context)
         except MemoryUnavailable as err:
             return ToolResult(success=False, text=str(err))
         return ToolResult(success=True, text=_json({"forgotten": forgotten}))

@@ -1,0 +1,49 @@
+"""Memories of a group: everybody in it recalls them, nobody changes those of the more trusted."""
+
+from agent.memory.base import Memory, MemoryEntry, Scope
+from agent.tools.base import ToolContext
+
+NO_GROUP_TEXT = "no group is here: store it without `for_group`"
+NOT_THEIRS_TEXT = "somebody who is trusted more has told the group that, and it stays"
+
+# What says the same is found first
+_LIKE_IT = 5
+
+
+def scope_of(context: ToolContext) -> Scope:
+    """What is kept there belongs to the group, not to the person."""
+    return Scope(None, context.conversation, context.group)
+
+
+async def may_store(memory: Memory, key: str, content: str, context: ToolContext) -> bool:
+    """Whether it takes the place of nothing that is trusted more than this turn.
+
+    Raises:
+        MemoryUnavailable: nobody knows now.
+    """
+    if key:
+        return await _may_change(memory, key, context)
+    # Without a key of its own it replaces what says the same
+    found = await memory.recall(content, _LIKE_IT, scope_of(context))
+    return not any(one.content == content and _is_above(one, context) for one in found)
+
+
+async def forget(memory: Memory, key: str, context: ToolContext) -> bool:
+    """Whether the group had it, and it is gone.
+
+    Raises:
+        MemoryUnavailable: nothing was forgotten.
+    """
+    if context.group is None or not await _may_change(memory, key, context):
+        return False
+    return await memory.forget(key, scope_of(context))
+
+
+async def _may_change(memory: Memory, key: str, context: ToolContext) -> bool:
+    entry = await memory.get(key, scope_of(context))
+    return entry is None or not _is_above(entry, context)
+
+
+def _is_above(entry: MemoryEntry, context: ToolContext) -> bool:
+    is_groups = entry.scope.owner == scope_of(context).owner
+    return is_groups and entry.provenance > context.provenance
