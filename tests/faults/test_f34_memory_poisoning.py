@@ -63,7 +63,7 @@ class Owner:
         self.questions.append(question)
         return self.answer
 
-    async def nothing(self, _text: str = "") -> None:
+    async def nothing(self, *_: object) -> None:
         return
 
     @property
