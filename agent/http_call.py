@@ -104,8 +104,12 @@ class Call:
                 await self._hand(piece)
         finally:
             self._is_bearable = False
+            del request.extensions["trace"]
             if self._response is not None:
                 await self._response.aclose()
+                # An answer of httpx holds itself, and with it the body of its request: let go here,
+                # it does not wait for the garbage collector
+                del self._response.stream
             elif self._stream is not None:
                 await self._stream.aclose()
 

@@ -160,3 +160,17 @@ async def test_a_call_that_heeds_no_cancellation_holds_up_nobody(
             await task
         await http.aclose()
     end.set()
+
+
+async def test_what_was_sent_does_not_wait_for_the_garbage_collector() -> None:
+    http = HttpClient()
+    async with serving(Slow().serve) as url:
+        gc.collect()
+        gc.disable()
+        try:
+            assert await body(http, f"{url}/fresh") == b"here"
+            await asyncio.sleep(0)
+            assert not [one for one in gc.get_objects() if isinstance(one, httpx.Request)]
+        finally:
+            gc.enable()
+            await http.aclose()
