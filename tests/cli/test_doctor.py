@@ -105,6 +105,12 @@ def test_each_backend_of_the_memory_is_reached_or_says_why_not(
     assert not (tmp_path / "state" / "memory").exists()
 
 
+def test_looking_changes_nothing(tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    main(["doctor"])
+    assert sorted(tmp_path.rglob("*")) == before
+
+
 def test_what_can_be_put_right_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--fix"]) == exits.OK
     first = capsys.readouterr().out.splitlines()[0]

@@ -7,7 +7,8 @@ from agent.health.base import Finding, Patient
 
 
 async def check(patient: Patient) -> Finding:
-    if patient.workspace is None:
+    # Reading there would make the folder: a check changes nothing
+    if patient.workspace is None or not await asyncio.to_thread(patient.workspace.is_dir):
         return Finding.ok("nothing of yours in it")
     files = ProjectFiles(patient.workspace, patient.state_dir / APPROVALS_FILE)
     every = await asyncio.to_thread(files.every)

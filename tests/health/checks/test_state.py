@@ -14,15 +14,25 @@ MB = 1024 * 1024
 
 class Usage(NamedTuple):
     free: int
+    total: int
 
 
 @pytest.mark.parametrize(
-    ("free_mb", "level"), [(10_000, Level.OK), (499, Level.WARNING), (49, Level.FAILED)]
+    ("free_mb", "total_mb", "level"),
+    [
+        (10_000, 30_000, Level.OK),
+        (499, 30_000, Level.WARNING),
+        (49, 30_000, Level.FAILED),
+        # A small card that is nearly empty, and one that is not
+        (325, 353, Level.OK),
+        (80, 353, Level.WARNING),
+        (49, 100, Level.FAILED),
+    ],
 )
 async def test_room_decides(
-    patient: Patient, monkeypatch: pytest.MonkeyPatch, free_mb: int, level: Level
+    patient: Patient, monkeypatch: pytest.MonkeyPatch, free_mb: int, total_mb: int, level: Level
 ) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free_mb * MB))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(free_mb * MB, total_mb * MB))
     found = await check(patient)
     assert found.level is level
     assert f"{free_mb} MB" in found.sentence
