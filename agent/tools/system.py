@@ -32,8 +32,8 @@ class SystemInfoTool(Tool[NoArguments]):
 
     name = "system_info"
     description = (
-        "Load, free memory and disk, temperature, under-voltage, throttling, Wi-Fi, card errors and "
-        "uptime of this device."
+        "Load, free memory and disk, temperature, under-voltage, throttling, Wi-Fi, card errors "
+        "and uptime of this device."
     )
     effect = Effect.READ
     arguments_type = NoArguments
