@@ -1,7 +1,8 @@
 """F03: a crash between an effect and its record: kill -9 at every crash point of the source.
 
-The real agent as a process, the fakes of Telegram and of Signal, a model, and a simulated board
-with the real firmware. A new crash point is tried by itself, and fails here where no turn passes.
+The real agent as a process, a real MQTT broker, the fakes of Telegram, Signal and ntfy, a model, and
+a simulated board with the real firmware. A new crash point is tried by itself, and fails here where
+no turn passes.
 """
 
 import ast
@@ -19,13 +20,15 @@ from tests.fakes.lives import Lives, lives_of
 from tests.fakes.llm_server import Json, Reply, streamed
 from tests.fakes.obedient_model import obey
 from tests.fakes.phones import PHONES, Phone
+from tests.fakes.topic_phones import TOPIC_PHONES
 
 ROOT = Path(__file__).parents[2]
 # A start, a greeting of the board and a turn; a busy machine may need longer
 PATIENCE_S = 25.0
-# More than one message of either platform takes
+# More than one message of any platform takes
 STORY = " ".join(f"word{number}." for number in range(700))
 INTERRUPTED = "interrupted"
+EVERY = {**PHONES, **TOPIC_PHONES}
 # Here something is with the platform that the journal does not know of yet
 UNKNOWN_AT = ("delivery.part_sent", "delivery.sent")
 pytestmark = pytest.mark.timeout(120)
@@ -93,11 +96,11 @@ def lives() -> Iterator[Lives]:
         yield lives
 
 
-@pytest.fixture(params=PHONES)
+@pytest.fixture(params=EVERY)
 async def home(
     request: pytest.FixtureRequest, lives: Lives, sim: BoardSim, tmp_path: Path
 ) -> AsyncIterator[Home]:
-    async with PHONES[request.param]() as phone, llm_server.running(tell_stories) as model:
+    async with EVERY[request.param]() as phone, llm_server.running(tell_stories) as model:
         home = Home(lives, phone, tmp_path)
         await home.prepare(model.base_url, sim.port)
         yield home

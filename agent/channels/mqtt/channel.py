@@ -27,8 +27,8 @@ from agent.messages import Address, Inbound, Outbound
 
 _log = logging.getLogger(__name__)
 
-# Longer answers come in parts; far below what a broker takes
-MAX_PART_CHARS = 16_000
+# Longer answers come in parts, each of which a small panel can hold
+MAX_PART_CHARS = 4000
 # An answer waits so long for a connection that is being made
 CONNECTED_TIMEOUT_S = 5.0
 # Whoever is to have an answer may be just about to subscribe
