@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shutil
 import signal
 import sys
 from functools import partial
@@ -71,7 +72,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(given: argparse.Namespace, root: Path) -> int:
-    progress = Progress(root / "var/log/barnacle-install")
+    logs = root / "var/log/barnacle-install"
+    progress = Progress(logs)
     manager = ServiceManager(root, progress)
     extras = frozenset(given.extra or ()) - {"none"} if given.extra else None
     make = partial(version.make, progress=progress)
@@ -87,6 +89,8 @@ def _run(given: argparse.Namespace, root: Path) -> int:
         return 0
     changed = carry_out(changes)
     if given.uninstall:
+        if given.purge:
+            shutil.rmtree(logs, ignore_errors=True)
         _say_what_is_left(root, changed=changed)
         return 0
     name = installation.version.name

