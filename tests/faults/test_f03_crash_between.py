@@ -1,8 +1,8 @@
 """F03: a crash between an effect and its record: kill -9 at every crash point of the source.
 
-The real agent as a process, a real MQTT broker, the fakes of Telegram, Signal and ntfy, a model, and
-a simulated board with the real firmware. A new crash point is tried by itself, and fails here where
-no turn passes.
+The real agent as a process, a real MQTT broker, the fakes of Telegram, Signal and ntfy, a model,
+and a simulated board with the real firmware. A new crash point is tried by itself, and fails here
+where no turn passes.
 """
 
 import ast
