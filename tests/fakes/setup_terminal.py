@@ -3,7 +3,6 @@
 import contextlib
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -52,8 +51,9 @@ class SetupTerminal:
     def type(self, text: str) -> None:
         os.write(self._near, f"{text}\n".encode())
 
-    def interrupt(self) -> None:
-        self._process.send_signal(signal.SIGINT)
+    def leave(self) -> None:
+        """Ctrl-D."""
+        os.write(self._near, b"\x04")
 
     def sees(self, text: str) -> None:
         """Wait until that comes after what was seen before."""

@@ -52,12 +52,12 @@ def test_what_is_typed_is_tried_out_and_written_and_no_key_is_shown(
     }
 
 
-def test_control_c_at_the_last_question_leaves_nothing_behind(
+def test_who_leaves_at_the_last_question_has_changed_nothing(
     tmp_path: Path, service_url: str
 ) -> None:
     with SetupTerminal(tmp_path) as terminal:
         _answer_up_to_the_last(terminal, service_url)
-        terminal.interrupt()
+        terminal.leave()
         assert terminal.ended() == 130
         assert "Nothing was changed." in terminal.screen
     assert list(tmp_path.iterdir()) == []
