@@ -51,7 +51,7 @@ port = "/dev/barnacle-board"
 
 [agent.rules.pump]
 tool = "board_*"
-where = {{ pin = "pump" }}
+where = {{ pin = "pump", value = "on" }}
 verdict = "ask"
 
 [pins.lamp]
