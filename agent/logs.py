@@ -59,11 +59,16 @@ def set_up(
         if isinstance(old.formatter, LineFormatter):
             root.removeHandler(old)
     root.addHandler(handler)
-    root.setLevel(settings.level.upper())
+    set_level(settings)
     for name in _TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
     # A full disk or a closed terminal must not turn every record into a traceback
     logging.raiseExceptions = False
+
+
+def set_level(settings: LogSettings) -> None:
+    """From now on, for everything."""
+    logging.getLogger().setLevel(settings.level.upper())
 
 
 @contextlib.contextmanager

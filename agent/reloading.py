@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from agent import logs
 from agent.channels.base import Answer, Question
 from agent.clock import Clock
 from agent.config import Section, load
@@ -126,7 +127,11 @@ class Reloading:
         agent = _with(self.running.agent, wanted.agent, names)
         memory = _with(self.running.memory, wanted.memory, _RECALL)
         self._exchanges.adopt(agent, memory)
-        self.running = msgspec.structs.replace(self.running, agent=agent, memory=memory)
+        if wanted.log != self.running.log:
+            logs.set_level(wanted.log)
+        self.running = msgspec.structs.replace(
+            self.running, agent=agent, memory=memory, log=wanted.log
+        )
 
     async def _is_agreed(self, wanted: Settings, looser: tuple[str, ...]) -> bool:
         values = {name: getattr(wanted.agent, name) for name in _SAFETY}

@@ -1,4 +1,5 @@
 import asyncio
+import logging
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from agent.memory.settings import MemorySettings
 from agent.reloading import LOOK_S, Exchanges, Reloading, differences
 from agent.security.policy import Autonomy
 from agent.settings import Settings
+from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 
+TOKEN = f"1000000001:{secret('a-token-of-a-reload')}"
 USUAL = '[agent]\nname = "Otto"\nautonomy = "supervised"\n[provider]\napi_key = "old"\n'
 
 
@@ -76,6 +79,27 @@ async def test_what_can_be_exchanged_is_at_once_and_the_rest_is_named(tmp_path: 
     )
     assert agent.agent is not None
     assert agent.agent.name == "Anna"
+
+
+async def test_more_is_logged_from_now_on(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    before = logging.getLogger().level
+    try:
+        told = await agent.write(f'{USUAL}[log]\nlevel = "debug"\n')
+        assert told == "The configuration was changed.\nIn force now: log.level."
+        assert logging.getLogger().level == logging.DEBUG
+    finally:
+        logging.getLogger().setLevel(before)
+
+
+async def test_what_waits_for_a_restart_is_said_by_name_and_never_by_value(tmp_path: Path) -> None:
+    agent = Agent(tmp_path)
+    more = f'[channels.telegram]\ntoken = "{TOKEN}"\n[web]\nallow = ["example.org"]\n'
+    told = await agent.write(f'{USUAL}{more}[hooks]\nmodules = ["my.module:Hook"]\n')
+    head, sentence = told.split("\n")
+    assert head == "The configuration was changed."
+    assert sentence == "After a restart: web.allow, hooks.modules, channels.telegram."
+    assert TOKEN not in told
 
 
 @pytest.mark.parametrize(
