@@ -15,6 +15,7 @@ from agent.errors import StorageFull
 FOLDER = Path("/boot/firmware")
 # A slow card writes out what is left of megabytes
 _MOUNT_TIMEOUT_S = 60.0
+_MOUNTS = Path("/proc/self/mountinfo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,17 @@ class Firmware:
         Raises:
             StorageFull: it cannot be written.
         """
+        if not self.is_mounted:
+            yield
+            return
+        # An update that writes there is not to find it read-only in the middle
+        is_anothers = _is_writable(self.folder, _MOUNTS.read_text())
         self._remount("rw")
         try:
             yield
         finally:
-            self._remount("ro")
+            if not is_anothers:
+                self._remount("ro")
 
     def write(self, name: str, text: str) -> None:
         """Have a text file there that any PC shows right; nothing happens where it is there.
@@ -70,8 +77,6 @@ class Firmware:
             return None
 
     def _remount(self, how: str) -> None:
-        if not self.is_mounted:
-            return
         try:
             subprocess.run(  # noqa: S603 - a program of the system, words of ours
                 ["mount", "-o", f"remount,{how}", self.folder],  # noqa: S607 - of the system's PATH
@@ -81,3 +86,12 @@ class Firmware:
             )
         except (OSError, subprocess.SubprocessError) as err:
             raise StorageFull(f"{self.folder} cannot be remounted: {err}") from err
+
+
+def _is_writable(folder: Path, mounts: str) -> bool:
+    """Whether the file system itself is, however it is mounted for this program alone."""
+    for line in mounts.splitlines():
+        here, _, there = line.partition(" - ")
+        if here.split()[4:5] == [str(folder)]:
+            return there.split()[-1].split(",")[0] == "rw"
+    return False
