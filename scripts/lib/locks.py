@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
-# Published without a wheel for Python 3.13, which Debian 13 has; the Pi's own pins need it, and
-# Debian packages it
+# Published without a wheel for Python 3.13, which Debian 13 has; the Pi's own pins need it.
+# Raspberry Pi OS packages it, Debian does not, and the image compiles it
 NO_WHEEL = frozenset({"lgpio"})
 
 
