@@ -17,7 +17,7 @@ from agent.channels.base import Abilities
 from agent.clock import Clock
 from agent.dispatch import choice, inbox, outbox, session
 from agent.dispatch.activity import Activity
-from agent.dispatch.attached import kept, spoken
+from agent.dispatch.attached import Spoken, kept, spoken
 from agent.dispatch.choice import Offer
 from agent.dispatch.commands import Command
 from agent.dispatch.histories import Histories
@@ -60,6 +60,10 @@ INTERRUPTED_TEXT = (
     "I was interrupted while working on your message, after I had begun to change something. "
     "I do not repeat it by myself: please check how things are and ask again if needed."
 )
+
+
+# The history, the model that was chosen, what was said with its files, and what the owner wrote
+_Read = tuple[session.History, str | None, Spoken, tuple[str, ...]]
 
 
 async def _no_jobs(_person: str) -> str:
@@ -262,15 +266,9 @@ class Conversations:
 
     async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
         seams = replace(seams, hooks=self._parts.hooks)
-        memories = await self._recall(inbound)
-        key = inbound.conversation
-        earlier, model = await self._parts.journal.look(
-            lambda db: (self._histories.history(db, key), choice.chosen(db, key))
-        )
-        own = (message.text for message in earlier.messages if message.role is Role.ASSISTANT)
-        # Files are read
-        said, briefing = await asyncio.to_thread(
-            lambda: (spoken(inbound, own), self._parts.briefing())
+        # Two databases: neither waits for the other
+        memories, (earlier, model, said, briefing) = await asyncio.gather(
+            self._recall(inbound), self._read(inbound)
         )
         setting = PromptSetting(
             self._agent.name,
@@ -299,6 +297,17 @@ class Conversations:
             inbound.conversation, inbound.who, trust, place=place, is_group=inbound.is_group
         )
         return await self._parts.runner.run(messages, context, said.provenance, seams, model)
+
+    async def _read(self, inbound: Inbound) -> _Read:
+        key = inbound.conversation
+        earlier, model = await self._parts.journal.look(
+            lambda db: (self._histories.history(db, key), choice.chosen(db, key))
+        )
+        own = (message.text for message in earlier.messages if message.role is Role.ASSISTANT)
+        # Files are read
+        return await asyncio.to_thread(
+            lambda: (earlier, model, spoken(inbound, own), self._parts.briefing())
+        )
 
     def _has_hardware(self) -> bool:
         moving = (Effect.ACTUATE, Effect.HAZARD)
