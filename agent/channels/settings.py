@@ -35,6 +35,13 @@ Account = Annotated[
 ]
 
 
+MailAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^((imaps?|submissions?)://[^/\s?#@:]+(:[0-9]{1,5})?)?$",
+        description="a server, such as imaps://imap.example.org or submissions://smtp.example.org",
+    ),
+]
 IrcAddress = Annotated[
     str,
     Meta(
@@ -85,6 +92,24 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
     # Where the account is a person's own: it answers what they write to themselves
     note_to_self: bool = False
+
+
+class EmailSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.email]` section: a mailbox of the agent's own."""
+
+    # What it is written to at, and answers from
+    address: Annotated[str, Meta(pattern=r"^[^\s@<>\"]{1,64}@[A-Za-z0-9.-]{1,253}$")] = ""
+    # imaps:// with TLS; imap:// only on this machine
+    imap: MailAddress = ""
+    # submissions:// with TLS, submission:// begins it; without either only on this machine
+    smtp: MailAddress = ""
+    # Empty where it is the address
+    user: Annotated[str, Meta(max_length=320)] = ""
+    password: Secret = Secret()
+    password_file: str = ""
+    folder: Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")] = "INBOX"
+    # Who says what letters are true: what stands before the first ; of Authentication-Results
+    authserv_id: Annotated[str, Meta(pattern=r"^[^\s;\x00]{0,253}$")] = ""
 
 
 class IrcSettings(Section, frozen=True, kw_only=True):
@@ -157,6 +182,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
 
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None
+    email: EmailSettings | None = None
     irc: IrcSettings | None = None
     webhook: WebhookSettings | None = None
     mqtt: MqttSettings | None = None

@@ -6,9 +6,11 @@ import pytest
 
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
-from tests.fakes import irc_server, signal_daemon, telegram_server
+from tests.fakes import irc_server, mail_server, signal_daemon, telegram_server
+from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.irc_platform import IrcPlatform
-from tests.fakes.irc_server import CHANNEL, Relay, Visitor
+from tests.fakes.irc_server import CHANNEL, Visitor
+from tests.fakes.relay import Relay
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_platform import SignalPlatform
 from tests.fakes.telegram_platform import TelegramPlatform
@@ -43,7 +45,18 @@ async def irc(folder: Path) -> AsyncIterator[Platform]:
         await relay.stop()
 
 
-PLATFORMS = {"telegram": telegram, "signal": signal, "irc": irc}
+@contextlib.asynccontextmanager
+async def email(folder: Path) -> AsyncIterator[Platform]:
+    server = mail_server.shared()
+    imap, smtp = Relay(server.imap), Relay(server.smtp)
+    await imap.start()
+    await smtp.start()
+    yield EmailPlatform(Writer(server), imap, smtp, folder)
+    await imap.stop()
+    await smtp.stop()
+
+
+PLATFORMS = {"telegram": telegram, "signal": signal, "irc": irc, "email": email}
 
 
 @pytest.fixture(params=PLATFORMS)

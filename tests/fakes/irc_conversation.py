@@ -7,7 +7,8 @@ from pathlib import Path
 from agent.dispatch.people import Account
 from tests.fakes import irc_server
 from tests.fakes.irc_platform import NICK, IrcPlatform
-from tests.fakes.irc_server import CHANNEL, Relay, Visitor, until
+from tests.fakes.irc_server import CHANNEL, Visitor, until
+from tests.fakes.relay import Relay
 
 
 class IrcTalk:
@@ -16,7 +17,9 @@ class IrcTalk:
     def __init__(self, relay: Relay, anna: Visitor) -> None:
         self._platform = IrcPlatform(relay, anna)
         self._anna = anna
-        self.table = f'[channels.irc]\nurl = "{relay.url}"\nchannels = ["{CHANNEL}"]\n'
+        self.table = (
+            f'[channels.irc]\nurl = "irc://127.0.0.1:{relay.port}"\nchannels = ["{CHANNEL}"]\n'
+        )
         self.account = Account(channel="irc", sender=anna.mask, target=anna.nick)
 
     async def write(self, text: str) -> None:

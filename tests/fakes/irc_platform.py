@@ -9,7 +9,8 @@ from agent.channels.settings import IrcSettings
 from agent.clock import SystemClock
 from agent.config import Secret
 from agent.messages import Inbound, Outbound
-from tests.fakes.irc_server import CHANNEL, Relay, Visitor, until
+from tests.fakes.irc_server import CHANNEL, Visitor, until
+from tests.fakes.relay import Relay
 
 NICK = "barnacle"
 
@@ -37,7 +38,9 @@ class IrcPlatform:
 
     def restarted(self) -> IrcChannel:
         """Of which Anna has heard what it has sent, for who looks at it at once."""
-        wanted = IrcSettings(url=self._relay.url, nick=NICK, channels=(CHANNEL,))
+        wanted = IrcSettings(
+            url=f"irc://127.0.0.1:{self._relay.port}", nick=NICK, channels=(CHANNEL,)
+        )
         channel = IrcChannel(wanted, Secret(), SystemClock(), line_every_s=0.0)
         send = channel.send
 

@@ -141,47 +141,6 @@ class Visitor:
                 self.heard.append(line)
 
 
-class Relay:
-    """Between the agent and the server: a cable that can be pulled."""
-
-    def __init__(self, port: int) -> None:
-        self._target = port
-        self._server: asyncio.Server | None = None
-        self._open: set[asyncio.StreamWriter] = set()
-        self.port = 0
-
-    @property
-    def url(self) -> str:
-        return f"irc://127.0.0.1:{self.port}"
-
-    async def start(self) -> None:
-        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    def cut(self) -> None:
-        for writer in self._open:
-            writer.transport.abort()
-
-    async def stop(self) -> None:
-        self.cut()
-        if self._server is not None:
-            self._server.close()
-
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError):
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
-            self._open |= {writer, far_writer}
-            await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
-
-
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with contextlib.suppress(OSError):
-        while piece := await reader.read(4096):
-            writer.write(piece)
-            await writer.drain()
-    writer.close()
-
-
 @contextlib.asynccontextmanager
 async def running(folder: Path) -> AsyncIterator[Ngircd]:
     if NGIRCD is None:

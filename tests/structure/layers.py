@@ -43,6 +43,7 @@ LAYERS = (
             "http_call",
             "logs",
             "messages",
+            "network",
             "printable",
             "sse",
             "tls",

@@ -15,6 +15,7 @@ from agent.dispatch.rank import Rank
 from tests.fakes import llm_server
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.echoing_model import EchoingModel
+from tests.fakes.email_conversation import email
 from tests.fakes.irc_conversation import irc
 from tests.fakes.left_behind import all_confirmed
 
@@ -44,7 +45,7 @@ class Talk(Protocol):
 
 
 Opens = Callable[[Path], AbstractAsyncContextManager[Talk]]
-TALKS: dict[str, Opens] = {"irc": irc}
+TALKS: dict[str, Opens] = {"email": email, "irc": irc}
 
 
 async def until(condition: Callable[[], object]) -> None:

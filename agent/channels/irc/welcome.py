@@ -6,7 +6,6 @@ A password goes only where nobody reads along.
 import asyncio
 import base64
 import contextlib
-import ipaddress
 import logging
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from agent.channels.irc.session import READ_LIMIT_BYTES, Session, reason_of
 from agent.channels.irc.wire import Line
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.network import is_this_machine
 from agent.tls import tls_context
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ async def enter(login: Login) -> Welcome:
         ChannelUnavailable: it is not there, or not now.
     """
     place = urlsplit(login.url)
-    is_private = place.scheme == "ircs" or _is_here(place.hostname or "")
+    is_private = place.scheme == "ircs" or is_this_machine(place.hostname or "")
     if login.password and not is_private:
         raise ChannelRefused("channels.irc has a password: it goes only over ircs://, not irc://")
     port = place.port or _PORTS[place.scheme]
@@ -170,10 +170,3 @@ class _Entering:
         self._tried += 1
         _log.warning("the nick %s is taken on IRC; trying %s", self._login.nick, self._nick)
         await self._session.say("NICK", self._nick)
-
-
-def _is_here(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,0 +1,151 @@
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.channels.email import mailbox
+from agent.channels.email.channel import EmailChannel
+from agent.errors import ChannelUnavailable, MessageRefused
+from agent.messages import Outbound
+from tests.contracts.channel import Listener, answer, listening, until
+from tests.fakes import mail_server
+from tests.fakes.email_platform import EmailPlatform, Writer
+from tests.fakes.relay import Relay
+
+pytestmark = pytest.mark.timeout(60)
+
+
+@pytest.fixture
+async def smtp() -> AsyncIterator[Relay]:
+    relay = Relay(mail_server.shared().smtp)
+    await relay.start()
+    yield relay
+    await relay.stop()
+
+
+@pytest.fixture
+async def platform(tmp_path: Path, smtp: Relay) -> AsyncIterator[EmailPlatform]:
+    imap = Relay(mail_server.shared().imap)
+    await imap.start()
+    yield EmailPlatform(Writer(mail_server.shared()), imap, smtp, tmp_path)
+    await imap.stop()
+
+
+async def test_a_letter_in_somebodys_name_is_not_read(
+    platform: EmailPlatform, caplog: pytest.LogCaptureFixture
+) -> None:
+    writer = platform.writer
+    async with listening(platform.channel) as listener:
+        await platform.write("real")
+        await listener.first()
+        writer.address, known = "mallory@example.org", writer.address
+        await writer.write("lamp on", sender=known)
+        forged = {"Authentication_Results": "mx.example.org; dmarc=pass header.from=example.org"}
+        await writer.write("lamp on", sender=known, **forged)
+        writer.address = known
+        await writer.write("real too")
+        await until(lambda: len(listener.heard) == 2)
+    assert [one.text for one in listener.heard] == ["real", "real too"]
+    assert "does not vouch for it" in caplog.text
+
+
+async def test_an_answer_is_in_the_thread_of_its_letter(platform: EmailPlatform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        await platform.channel.send(answer(heard, "It is **warm**."))
+        [told] = platform.writer.letters()
+        assert told["in-reply-to"] == heard.message_id
+        assert told["auto-submitted"] == "auto-replied"
+        await platform.writer.write("and now?", told)
+        second = (await listener.first(2))[1]
+        assert second.thread == heard.thread
+        assert second.text == "and now?"
+
+
+async def test_what_is_not_asked_for_begins_a_thread(platform: EmailPlatform) -> None:
+    async with listening(platform.channel):
+        await platform.channel.send(
+            Outbound(7, "email", platform.writer.address, "The tank is empty.\nRefill it.", "")
+        )
+    [told] = platform.writer.letters()
+    assert told["subject"] == "The tank is empty."
+    assert told["auto-submitted"] == "auto-generated"
+
+
+@pytest.mark.parametrize("to", ["nobody@elsewhere.net", "not an address", "a@b\r\nBcc: c@d.org"])
+async def test_whom_the_server_does_not_know_gets_nothing_and_it_is_said(
+    platform: EmailPlatform, to: str
+) -> None:
+    with pytest.raises(MessageRefused):
+        await EmailChannel.send(platform.channel, Outbound(1, "email", to, "hello", ""))
+
+
+async def test_what_was_there_before_the_agent_came_is_not_for_it(
+    platform: EmailPlatform,
+) -> None:
+    await platform.writer.write("old")
+    async with listening(platform.channel) as listener:
+        await platform.write("new")
+        [heard] = await listener.first()
+    assert heard.text == "new"
+
+
+async def test_a_server_that_numbers_anew_brings_nothing_twice_under_another_id(
+    platform: EmailPlatform, tmp_path: Path
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("one")
+        [first] = await listener.first()
+    position = tmp_path / "email" / "position.json"
+    position.write_text(position.read_text().replace('"validity":', '"validity":1,"was":'))
+    async with listening(platform.restarted()) as listener:
+        await platform.writer.write("two")
+        await until(lambda: any(one.text == "two" for one in listener.heard))
+    assert {one.message_id for one in listener.heard if one.text == "one"} <= {first.message_id}
+
+
+async def test_a_letter_that_is_too_large_is_heard_of(
+    platform: EmailPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox, "MAX_LETTER_BYTES", 2000)
+    async with listening(platform.channel) as listener:
+        await platform.write("x" * 4000)
+        [heard] = await listener.first()
+    assert heard.text.endswith("[a letter too large to be read]")
+
+
+async def test_silence_is_broken_and_life_is_counted(
+    platform: EmailPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox, "IDLE_S", 0.1)
+    pulse = platform.channel.pulse
+    async with listening(platform.channel):
+        await until(lambda: pulse.age_s > 0.05)
+        before = pulse.age_s
+        await until(lambda: pulse.age_s < before)
+        before = pulse.age_s
+        await until(lambda: pulse.age_s > before + 0.02)
+        await until(lambda: pulse.age_s < before + 0.02)
+
+
+async def test_a_server_that_is_away_is_no_refusal(tmp_path: Path) -> None:
+    writer = Writer(mail_server.shared())
+    gone = Relay(1)
+    gone.port = 1
+    channel = EmailPlatform(writer, gone, gone, tmp_path).channel
+    with pytest.raises(ChannelUnavailable, match="no mail server"):
+        await channel.listen(Listener().deliver)
+    with pytest.raises(ChannelUnavailable, match="takes no letter now"):
+        await EmailChannel.send(channel, Outbound(1, "email", writer.address, "hello", ""))
+
+
+async def test_ending_while_a_connection_is_made_leaves_none(platform: EmailPlatform) -> None:
+    for _ in range(5):
+        task = asyncio.ensure_future(platform.channel.listen(Listener().deliver))
+        await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

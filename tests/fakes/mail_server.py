@@ -1,0 +1,236 @@
+"""Debian's Postfix and Dovecot on ports of this machine, and people who write letters there.
+
+Postfix vouches for people whom it knows, as a server does that has checked a signature.
+"""
+
+import asyncio
+import atexit
+import contextlib
+import email.policy
+import os
+import shutil
+import signal
+import smtplib
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from email import message_from_bytes
+from email.message import EmailMessage
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.irc_server import PATIENCE_S, free_port, until
+
+# Whoever is called so is vouched for
+_KNOWN = "anna"
+PASSWORD = "secret-of-the-tests"
+VOUCHES = "mx.example.org"
+_BIN = "/usr/sbin:/usr/bin"
+DOVECOT, POSTFIX = shutil.which("dovecot", path=_BIN), shutil.which("postfix", path=_BIN)
+_MASTER = Path("/usr/lib/postfix/sbin/master")
+_DOVECOT = """\
+protocols = imap lmtp
+base_dir = {folder}/run
+log_path = {folder}/log
+listen = 127.0.0.1
+ssl = no
+disable_plaintext_auth = no
+auth_mechanisms = plain login
+mail_location = maildir:{folder}/mail/%u
+first_valid_uid = 1
+passdb {{
+  driver = static
+  args = password={password}
+}}
+userdb {{
+  driver = static
+  args = uid=mail gid=mail home={folder}/mail/%u allow_all_users=yes
+}}
+service imap-login {{
+  inet_listener imap {{
+    port = {imap}
+  }}
+  inet_listener imaps {{
+    port = 0
+  }}
+}}
+service lmtp {{
+  inet_listener lmtp {{
+    address = 127.0.0.1
+    port = {lmtp}
+  }}
+}}
+service auth {{
+  inet_listener {{
+    address = 127.0.0.1
+    port = {auth}
+  }}
+}}
+"""
+_POSTFIX = """\
+compatibility_level = 3.6
+queue_directory = {folder}/queue
+data_directory = {folder}/data
+mail_owner = postfix
+setgid_group = postdrop
+command_directory = /usr/sbin
+daemon_directory = /usr/lib/postfix/sbin
+maillog_file = {folder}/postfix.log
+maillog_file_prefixes = /
+myhostname = mx.example.org
+mydestination =
+inet_interfaces = 127.0.0.1
+inet_protocols = ipv4
+virtual_mailbox_domains = example.org
+virtual_transport = lmtp:inet:127.0.0.1:{lmtp}
+lmtp_host_lookup = native
+smtpd_sasl_auth_enable = yes
+smtpd_sasl_type = dovecot
+smtpd_sasl_path = inet:127.0.0.1:{auth}
+smtpd_relay_restrictions = reject_unauth_destination
+smtpd_sender_restrictions = check_sender_access regexp:{folder}/etc/known
+message_size_limit = 40000000
+mailbox_size_limit = 0
+virtual_mailbox_limit = 0
+anvil_rate_time_unit = 1s
+"""
+_SERVICES = """\
+{smtp} inet n - n - - smtpd
+cleanup unix n - n - 0 cleanup
+qmgr unix n - n 300 1 qmgr
+tlsmgr unix - - n 1000? 1 tlsmgr
+rewrite unix - - n - - trivial-rewrite
+bounce unix - - n - 0 bounce
+defer unix - - n - 0 bounce
+trace unix - - n - 0 bounce
+proxymap unix - - n - - proxymap
+lmtp unix - - n - - lmtp
+error unix - - n - - error
+retry unix - - n - - error
+anvil unix - - n - 1 anvil
+postlog unix-dgram n - n - 1 postlogd
+"""
+
+
+# What its programs would make if they were started by its script, which takes five seconds
+_QUEUE = (
+    *("active", "bounce", "corrupt", "defer", "deferred", "flush", "hold", "incoming"),
+    *("maildrop", "private", "public", "saved", "trace"),
+)
+
+
+class MailServer:
+    """Both servers, from the first use to the end of this process."""
+
+    def __init__(self, folder: Path) -> None:
+        ports = {name: free_port() for name in ("imap", "lmtp", "auth", "smtp")}
+        self.imap, self.smtp = ports["imap"], ports["smtp"]
+        self._mail = folder / "dovecot" / "mail"
+        _write(folder / "dovecot", folder / "postfix", ports)
+        config = str(folder / "dovecot" / "dovecot.conf")
+        commands = (
+            (str(DOVECOT), "-F", "-c", config),
+            (str(_MASTER), "-c", str(folder / "postfix" / "etc"), "-d"),
+        )
+        with (folder / "output").open("wb") as output:
+            self._processes = [
+                subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    # Postfix ends all of its own group
+                    start_new_session=True,
+                )
+                for command in commands
+            ]
+        for name in ("imap", "lmtp", "smtp"):
+            _wait_for(ports[name])
+
+    def letters(self, to: str) -> list[EmailMessage]:
+        """What somebody has got, in the order in which it came."""
+        files = [*self._mail.glob(f"{to}/new/*"), *self._mail.glob(f"{to}/cur/*")]
+        files.sort(key=lambda file: _stamp(file.name))
+        return [_parsed(file.read_bytes()) for file in files]
+
+    async def hand_in(self, letter: bytes, sender: str, to: str) -> None:
+        """Somebody submits it; return when it is in the mailbox."""
+        before = len(self.letters(to))
+        await asyncio.to_thread(self._submit, letter, sender, to)
+        await until(lambda: len(self.letters(to)) > before)
+
+    def stop(self) -> None:
+        for process in self._processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+
+    def _submit(self, letter: bytes, sender: str, to: str) -> None:
+        with smtplib.SMTP("127.0.0.1", self.smtp, "localhost", 20) as client:
+            client.sendmail(sender, [to], letter)
+
+
+@cache
+def shared() -> MailServer:
+    """One for all tests of this process: each has addresses of its own."""
+    if DOVECOT is None or POSTFIX is None:
+        pytest.skip("Debian's dovecot and postfix are not installed")
+    if os.geteuid() != 0:
+        pytest.skip("mail servers give each of their programs a user: needs root")
+    folder = Path(tempfile.mkdtemp(prefix="mail-"))
+    server = MailServer(folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.stop)
+    return server
+
+
+def _wait_for(port: int) -> None:
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except OSError:
+            assert time.monotonic() < until_s, port
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _write(dovecot: Path, postfix: Path, ports: Mapping[str, int]) -> None:
+    for path in (dovecot / "mail", postfix / "etc", postfix / "queue", postfix / "data"):
+        path.mkdir(parents=True)
+    shutil.chown(dovecot / "mail", "mail", "mail")
+    shutil.chown(postfix / "data", "postfix")
+    for parent in (dovecot, *dovecot.parents):
+        if parent.stat().st_uid == os.geteuid() and len(parent.parts) > 2:
+            parent.chmod(parent.stat().st_mode | 0o011)
+    (dovecot / "dovecot.conf").write_text(
+        _DOVECOT.format(folder=dovecot, password=PASSWORD, **ports)
+    )
+    result = f"PREPEND Authentication-Results: {VOUCHES}; dmarc={{}} header.from=example.org"
+    rules = f"/^{_KNOWN}[0-9]*@/ {result.format('pass')}\n/./ {result.format('fail')}\n"
+    (postfix / "etc" / "known").write_text(rules)
+    told = {"folder": postfix, **ports}
+    (postfix / "etc" / "main.cf").write_text(_POSTFIX.format(**told))
+    (postfix / "etc" / "master.cf").write_text(_SERVICES.format(**told))
+    for name in _QUEUE:
+        (postfix / "queue" / name).mkdir(mode=0o700)
+        shutil.chown(postfix / "queue" / name, "postfix")
+    (postfix / "queue" / "pid").mkdir()
+    (postfix / "queue" / "public").chmod(0o755)
+
+
+def _parsed(raw: bytes) -> EmailMessage:
+    letter = message_from_bytes(raw, policy=email.policy.default)
+    assert isinstance(letter, EmailMessage)
+    return letter
+
+
+def _stamp(name: str) -> tuple[int, int]:
+    """Dovecot's names begin with seconds and microseconds."""
+    seconds, rest = name.split(".", 1)
+    return int(seconds), int(rest[1:].partition("P")[0])
