@@ -19,7 +19,7 @@ from agent.cli import exits
 from agent.cli.output import say, say_json
 from agent.clock import SystemClock
 from agent.errors import UpdateRefused
-from agent.update import probation
+from agent.update import bootloader, probation
 from agent.update.installation import Installation
 from agent.update.machine import Machine, find_machine
 from agent.update.records import Records
@@ -39,6 +39,8 @@ def run(arguments: Namespace) -> int:
     if arguments.what == "status":
         return _show(machine, trials.records, as_json=arguments.json)
     _refuse_unless_root(machine)
+    if machine.root == Path("/"):
+        bootloader.bring(machine.firmware)
     actions: dict[str, Callable[[], None]]
     actions = {"try": partial(_try, trials), "commit": trials.keep, "rollback": trials.go_back}
     if arguments.what == "watch":

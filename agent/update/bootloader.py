@@ -140,6 +140,12 @@ def writable(firmware: Path, *, checked: bool = False) -> Iterator[None]:
         _succeeds("mount", "-o", "remount,ro", str(firmware))
 
 
+def bring(firmware: Path) -> None:
+    """Mount what a start on a slow day has left out; whether it is there then, its readers say."""
+    if not (firmware / "config.txt").exists():
+        _succeeds("mount", str(firmware))
+
+
 def _put_right(firmware: Path) -> None:
     """What a cut left of an earlier write would have the kernel give up in the next."""
     device = _output("findmnt", "--noheadings", "--output", "SOURCE", str(firmware))
