@@ -15,7 +15,7 @@ VERSIONS = Path("opt/barnacle-versions")
 COMMAND = Path("usr/local/bin/barnacle")
 STATE = (Path("var/lib/barnacle"), Path("var/lib/barnacle-signal"))
 SETTINGS = Path("etc/barnacle")
-SECRETS = Path("etc/credstore")
+SECRETS = (Path("etc/credstore"), Path("etc/credstore.encrypted"))
 USERS = ("barnacle", "barnacle-signal")
 ENABLED = ("barnacle.service", "barnacle-tool.socket")
 MODEL_FILES = ("model.json", "model.onnx", "tokenizer.json")
@@ -66,7 +66,7 @@ def of_units(source: Path = SYSTEMD) -> dict[Path, Path]:
 
 def kept(root: Path) -> list[Path]:
     """What a person made, or the agent for them, as far as it is there."""
-    secrets = sorted((root / SECRETS).glob("barnacle.*"))
+    secrets = [path for place in SECRETS for path in sorted((root / place).glob("barnacle.*"))]
     found = [root / place for place in (*STATE, SETTINGS)] + secrets
     return [path.relative_to(root) for path in found if path.exists()]
 

@@ -21,7 +21,7 @@ class ObedientManager:
         return (self._root / places.PREFIX).readlink().name
 
     def make_users(self) -> None:
-        for place in (places.STATE[0], places.SETTINGS, places.SECRETS):
+        for place in (places.STATE[0], places.SETTINGS, *places.SECRETS):
             (self._root / place).mkdir(parents=True, exist_ok=True)
 
     def enable(self) -> None:

@@ -178,6 +178,7 @@ def test_a_purge_leaves_only_what_belongs_to_others(root: Path, install: Install
     manager = ObedientManager(root)
     install(manager)
     (root / "etc/credstore/barnacle.api_key").write_text("key")
+    (root / "etc/credstore.encrypted/barnacle.mqtt_password").write_text("key")
     (root / "etc/credstore/other").write_text("key")
     (root / "etc/systemd/system/other.service").write_text("[Service]")
     changes.carry_out(Removal(root, manager).changes(purge=True))
