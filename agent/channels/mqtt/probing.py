@@ -6,6 +6,7 @@ from agent.channels.mqtt.connection import Broker, connected
 
 # Not the device's own name at the broker: that would throw the device out
 _CLIENT_ID = "barnacle-probe"
+_HERE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 async def probe(broker: Broker) -> str:
@@ -17,5 +18,12 @@ async def probe(broker: Broker) -> str:
     # Nobody is told that the device is gone when this is
     async with connected(replace(broker, will=""), _CLIENT_ID, lambda: None):
         who = f"user {broker.user}" if broker.user else "nobody in particular"
-        secured = "with TLS" if broker.context else "without TLS"
-        return f"{broker.name} lets us in as {who}, {secured}"
+        return f"{broker.name} lets us in as {who}, {secured(broker)}"
+
+
+def secured(broker: Broker) -> str:
+    """What stands between the connection and whoever listens in."""
+    if broker.context is not None:
+        return "with TLS"
+    is_here = broker.host in _HERE or not broker.password
+    return "without TLS" if is_here else "without TLS, so that the network can read the password"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.mqtt.connection import Broker, connected
-from agent.channels.mqtt.probing import probe
+from agent.channels.mqtt.probing import probe, secured
 from agent.channels.settings import MqttSettings
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused, MessageRefused
@@ -83,6 +83,12 @@ async def test_a_probe_leaves_the_devices_state_as_it_is(tmp_path: Path) -> None
             pass
         await until(lambda: peer.shows("barnacle/status") == b"offline")
         assert [payload for _, payload in peer.came] == [b"online", b"offline"]
+
+
+def test_a_password_that_the_network_can_read_is_said() -> None:
+    far = MqttSettings(url="mqtt://broker.example", user="u", password=Secret("p"))
+    assert secured(broker_of(far, {})).endswith("so that the network can read the password")
+    assert secured(broker(1883, user="u", password=Secret("p"))) == "without TLS"
 
 
 @pytest.mark.parametrize("content", [None, "nothing of the kind"])
