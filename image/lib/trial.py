@@ -1,9 +1,9 @@
 """Starts the built image in QEMU, acts as somebody who has bought one, and prints a table."""
 
 import argparse
+import contextlib
 import importlib
 import os
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     given = _parser().parse_args(arguments)
     if given.list:
         for name in ORDER:
-            print(f"{name.replace('_', '-'):{_WIDTH}} {_summary(name)}")
+            print(f"{_shown(name):{_WIDTH}} {_summary(name)}")
         return 0
     wanted = _wanted(given.only)
     if unknown := [name for name in wanted if name not in ORDER]:
@@ -51,7 +51,8 @@ def main(arguments: list[str]) -> int:
     amounts["idle_writes"] = given.idle_minutes
     results = _try_all(given, wanted, amounts)
     for result in results:
-        print(f"{result.verdict:3} {result.name:{_WIDTH}} {result.took_s:5.0f} s  {result.said}")
+        name = _shown(result.name)
+        print(f"{result.verdict:3} {name:{_WIDTH}} {result.took_s:5.0f} s  {result.said}")
     return 1 if any(result.verdict == _BAD for result in results) else 0
 
 
@@ -77,6 +78,10 @@ def _wanted(only: Sequence[str] | None) -> list[str]:
     return [name.replace("-", "_") for name in only] if only else list(ORDER)
 
 
+def _shown(name: str) -> str:
+    return name.replace("_", "-")
+
+
 def _summary(name: str) -> str:
     text = importlib.import_module(f"image.lib.trials.{name}").__doc__ or ""
     return text.partition("\n")[0]
@@ -86,9 +91,14 @@ def _try_all(given: argparse.Namespace, wanted: list[str], amounts: dict[str, in
     results = []
     with Bench(given.image, given.keep, given.sign_key) as bench:
         for name in wanted:
-            say(f"{name.replace('_', '-')}: {_summary(name)}")
-            result = _try(bench, name, amounts.get(name, 0))
-            say(f"{result.name}: {result.verdict}, {result.said}")
+            say(f"{_shown(name)}: {_summary(name)}")
+            try:
+                result = _try(bench, name, amounts.get(name, 0))
+            except KeyboardInterrupt:
+                left = wanted[len(results) :]
+                results += [Result(one, 0, _NOT_TRIED, "interrupted") for one in left]
+                break
+            say(f"{_shown(name)}: {result.verdict}, {result.said}")
             results.append(result)
     return results
 
@@ -102,9 +112,14 @@ def _try(bench: Bench, name: str, amount: int) -> Result:
         said, verdict = str(reason), _NOT_TRIED
     except (Missed, GuestFailed, OSError) as failure:
         said, verdict = str(failure), _BAD
+        _keep_journal(bench, name)
         # The next trial begins with a start of its own
         bench.stop()
-    except KeyboardInterrupt:
-        say("interrupted")
-        sys.exit(130)
-    return Result(name.replace("_", "-"), time.monotonic() - begun_s, verdict, said)
+    return Result(name, time.monotonic() - begun_s, verdict, said)
+
+
+def _keep_journal(bench: Bench, name: str) -> None:
+    """What the guest says of itself, for whoever wants to know why; seen with --keep."""
+    with contextlib.suppress(GuestFailed, OSError):
+        said = bench.shell.run("journalctl -b -o short-monotonic --no-hostname | tail -n 300")
+        (bench.work / f"{name}.journal").write_text(said)
