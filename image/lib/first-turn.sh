@@ -29,9 +29,15 @@ while [ ! -e "$firmware" ] && [ "$waited" -lt 20 ]; do
     waited=$((waited + 1))
 done
 
+# klibc's dd goes to its place block by block: sectors, and bytes only within the two that matter
+sector=$(((at - 10) / 512))
+within=$((at - sector * 512))
+sectors=$root/run/first-turn
+dd if="$firmware" of="$sectors" bs=512 skip="$sector" count=2 2>/dev/null
 # Only where it says so now: somebody may have changed the file meanwhile
-line=$(dd if="$firmware" bs=1 skip=$((at - 10)) count=12 2>/dev/null)
+line=$(dd if="$sectors" bs=1 skip=$((within - 10)) count=12 2>/dev/null)
 [ "$line" = "os_prefix=$here/" ] || exit 0
-printf %s "$other" | dd of="$firmware" bs=1 seek="$at" conv=notrunc 2>/dev/null
+printf %s "$other" | dd of="$sectors" bs=1 seek="$within" conv=notrunc 2>/dev/null
+dd if="$sectors" of="$firmware" bs=512 seek="$sector" conv=notrunc 2>/dev/null
 sync
 echo "barnacle: slot $here is on trial; every other start is of slot $other"

@@ -85,19 +85,21 @@ def test_the_version_before_does_not_give_way(started: Card) -> None:
     assert give_way(started) == ""
 
 
-@pytest.fixture
-def partition(tmp_path: Path) -> Path:
+# So that the line lies within a sector, over the border of two, and right behind it
+@pytest.fixture(params=[5000, 5120 - 155, 5120 - 164, 5120 - 165])
+def partition(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A firmware partition on which config.txt begins somewhere; slot B is on trial."""
     folder = tmp_path / "dev/disk/by-partuuid"
     folder.mkdir(parents=True)
     path = folder / layout.FIRMWARE.partuuid
-    path.write_bytes(b"\0" * 5000 + layout.config_txt("B").encode() + b"\0" * 5000)
+    path.write_bytes(b"\0" * request.param + layout.config_txt("B").encode() + b"\0" * 5000)
     return path
 
 
 def first_turn(partition: Path, words: str) -> None:
     root = partition.parents[3]
-    (root / "proc").mkdir(exist_ok=True)
+    for name in ("proc", "run"):
+        (root / name).mkdir(exist_ok=True)
     (root / "proc/cmdline").write_text(f"ro panic=10 {words}\n")
     script = root / "first-turn"
     script.write_text(FIRST_TURN.read_text().replace("@FIRMWARE@", layout.FIRMWARE.partuuid))
