@@ -21,6 +21,8 @@ CREDENTIALS: dict[Place, str] = {
     ("provider", "api_key"): "api_key",
     ("channels", "telegram", "token"): "telegram_token",
     ("channels", "speech", "api_key"): "speech_key",
+    ("channels", "mqtt", "password"): "mqtt_password",
+    ("channels", "ntfy", "token"): "ntfy_token",
 }
 # Making the machine's key takes a moment on a slow card; it is no reason to hold up the start
 _PROGRAM_TIMEOUT_S = 20.0

@@ -26,12 +26,8 @@ from agent.wording import key_path
 
 _log = logging.getLogger(__name__)
 
-# Where a service finds what a credential holds, for a look at whether it will do
-_VARIABLES = {
-    "api_key": "BARNACLE_API_KEY",
-    "telegram_token": "BARNACLE_TELEGRAM_TOKEN",
-    "speech_key": "BARNACLE_SPEECH_KEY",
-}
+# Nobody can be reached there without one; elsewhere a secret may be left out
+_NEEDS_SECRET = frozenset({"telegram"})
 # Root's to change, and the agent's to read by its group
 _CONFIG_MODE = 0o640
 BEFORE = ".before"
@@ -185,28 +181,35 @@ def _check(merged: Table, credentials: Mapping[str, str], name: str, places: Pla
     try:
         chosen_service(settings.provider, environ)
         for platform in configured(settings.channels):
-            _check_secrets(platform.name, list(platform.secrets(settings.channels, environ)))
+            # Each is looked at as it is told
+            secrets = list(platform.secrets(settings.channels, environ))
+            _check_secrets(platform.name, secrets)
     except ConfigRefused as err:
         raise ConfigRefused(f"{name}: {_in_words_of_the_file(str(err))}") from err
 
 
 def _in_words_of_the_file(text: str) -> str:
     for place, credential in CREDENTIALS.items():
-        text = text.replace(_VARIABLES[credential], ".".join(map(str, place)))
+        text = text.replace(_variable(credential), ".".join(map(str, place)))
     return text
 
 
 def _check_secrets(name: str, secrets: Sequence[Secret]) -> None:
-    if secrets and not any(secrets):
+    if name in _NEEDS_SECRET and not any(secrets):
         raise ConfigRefused(f"channels.{name} has no secret yet: write its token")
 
 
 def _environ(credentials: Mapping[str, str], places: Places) -> Iterator[tuple[str, str]]:
-    for name, variable in _VARIABLES.items():
+    for name in CREDENTIALS.values():
         if name in credentials:
-            yield variable, credentials[name]
+            yield _variable(name), credentials[name]
         elif places.credstore is not None:
-            yield variable, places.credstore.read(name)
+            yield _variable(name), places.credstore.read(name)
+
+
+def _variable(credential: str) -> str:
+    """Where else than in a credential it may stand: a look needs no credential then."""
+    return f"BARNACLE_{credential.upper()}"
 
 
 def _write_config(path: Path, table: Table, *, is_services: bool) -> None:

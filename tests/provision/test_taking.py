@@ -63,6 +63,15 @@ def test_stars_find_what_the_configuration_holds(tmp_path: Path) -> None:
     assert _taken(starred, places) == more
 
 
+def test_a_platform_may_go_without_the_secret_that_it_does_not_need(tmp_path: Path) -> None:
+    places = Places(tmp_path / "barnacle.toml", Credstore(tmp_path / "credstore"))
+    broker: Table = {"channels": {"mqtt": {"url": "mqtt://192.168.1.20"}}}
+    assert _taken(broker, places) == broker
+    broker = {"channels": {"mqtt": {"url": "mqtt://192.168.1.20", "password": "for-broker"}}}
+    assert _taken(broker, places) == {"channels": {"mqtt": {"url": "mqtt://192.168.1.20"}}}
+    assert (tmp_path / "credstore/barnacle.mqtt_password").read_text() == "for-broker\n"
+
+
 def test_a_key_in_the_configuration_becomes_a_credential(tmp_path: Path) -> None:
     config = tmp_path / "barnacle.toml"
     _taken(PROVIDER, Places(config))
