@@ -78,6 +78,9 @@ def _says(command: str, wanted: str) -> Look:
 
 _CONNECTION = "/etc/NetworkManager/system-connections/barnacle-wifi.nmconnection"
 _PROPERTIES = "systemctl show -P ActiveState -P Result"
+# The code is made when the agent is ready to hear it, and a start does not wait for that
+_NOTE = "/boot/firmware/barnacle-pairing.txt"
+_WAIT = f"for s in $(seq 90); do [ -e {_NOTE} ] && break; sleep 1; done; "
 # In the shell of a card that was started with SETTINGS on it
 LOOKS: Mapping[str, Look] = {
     "the unit": _says(f"{_PROPERTIES} barnacle-provision.service", "success"),
@@ -99,8 +102,8 @@ LOOKS: Mapping[str, Look] = {
     "the connection": _says(f"stat -c %U:%a {_CONNECTION}", "root:600"),
     "NetworkManager knows it": _says("nmcli -t -f NAME connection", "barnacle-wifi"),
     "SSH for the key": _says(f"{_PROPERTIES} barnacle-ssh.service", "active"),
-    "the pairing code": _says("cat /run/issue.d/barnacle.issue", "/pair "),
-    "the same on the card": _says("cat /boot/firmware/barnacle-pairing.txt", "/pair "),
+    "the pairing code": _says(_WAIT + "cat /run/issue.d/barnacle.issue", "/pair "),
+    "the same on the card": _says(f"{_WAIT}cat {_NOTE}", "/pair "),
     "the card is read-only": _says("findmnt -no OPTIONS /boot/firmware", "ro,"),
     "the agent": _says("systemctl show -P ActiveState barnacle.service", "active"),
     "failed units": _says("systemctl --failed --no-legend --plain | wc -l", "0"),
