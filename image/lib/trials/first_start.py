@@ -2,10 +2,13 @@
 
 from image.lib import first_boot
 from image.lib.emulated.bench import Bench
-from image.lib.trials.expectation import expect
+from image.lib.emulated.faults import GuestFailed
+from image.lib.trials.expectation import Missed, expect
 
 # Another trial finds it as an open port, and nobody asked for it here
 _NOT_ASKED_FOR = frozenset({"SSH for the key"})
+# What is started last, such as the pairing code's service, is still on its way
+_PATIENCE_S = 60.0
 
 
 def run(bench: Bench, amount: int) -> str:
@@ -20,8 +23,8 @@ def run(bench: Bench, amount: int) -> str:
     failed = shell.run("systemctl --failed --no-legend --plain")
     expect(state == "running", f"the system is {state}: {failed}")
     for what, look in first_boot.LOOKS.items():
-        said, is_right = look(shell.run)
-        expect(is_right or what in _NOT_ASKED_FOR, f"{what}: {said}")
+        if what not in _NOT_ASKED_FOR:
+            _until_right(bench, what, look)
     # Everything that the kernel has not written yet
     shell.run("sync")
     left = sum(bench.card.holds(secret.encode()) for secret in written)
@@ -33,3 +36,16 @@ def run(bench: Bench, amount: int) -> str:
         f"after the kernel; {len(first_boot.LOOKS) - 1} looks at what was taken over; the secrets "
         f"are wiped from the FAT partition; /data has grown to {grown.strip()} MiB"
     )
+
+
+def _until_right(bench: Bench, what: str, look: first_boot.Look) -> None:
+    said = [""]
+
+    def is_right() -> bool:
+        said[0], found = look(bench.shell.run)
+        return found
+
+    try:
+        bench.until(is_right, what, _PATIENCE_S)
+    except GuestFailed as err:
+        raise Missed(f"{what}: {said[0]}") from err
