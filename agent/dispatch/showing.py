@@ -17,6 +17,8 @@ _log = logging.getLogger(__name__)
 
 # A platform that is slower than this about an ornament does not get it
 SHOW_TIMEOUT_S = 10.0
+# Who has an answer sooner has not begun to wait
+SHOW_AFTER_S = 0.2
 
 
 @dataclass(slots=True, eq=False)
@@ -32,6 +34,7 @@ class Showing:
     _at_work: asyncio.Task[None] | None = None
     _is_over: bool = False
     _pauses: bool = False
+    _is_marked: bool = False
 
     @property
     def has_marks(self) -> bool:
@@ -39,7 +42,7 @@ class Showing:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """The message is marked as seen, and somebody types, until the answer is there."""
+        """Who waits sees their message marked as seen, and somebody type, until the answer comes."""
         if not self.has_marks and self._typing_every_s is None:
             yield
             return
@@ -48,15 +51,15 @@ class Showing:
             yield
         finally:
             self._is_over = True
-            # A request that is cut off in the middle costs its client a connection for good
+            # What a platform is being told is told to its end
             if self._pauses:
                 self._at_work.cancel()
 
     async def end(self, mark: Mark) -> None:
-        """Whether it came to an answer."""
+        """Whether it came to an answer; an answer that came at once says so itself."""
         if self._at_work is not None:
             await asyncio.wait([self._at_work], timeout=SHOW_TIMEOUT_S)
-        if self.has_marks:
+        if self.has_marks and (self._is_marked or mark is not Mark.DONE):
             await _try(self.channel.mark(self.inbound, mark))
 
     @property
@@ -64,7 +67,9 @@ class Showing:
         return None if self.inbound.strand else self.channel.abilities.typing_every_s
 
     async def _work(self) -> None:
-        if self.has_marks:
+        await self._pause(SHOW_AFTER_S)
+        if self.has_marks and not self._is_over:
+            self._is_marked = True
             await _try(self.channel.mark(self.inbound, Mark.SEEN))
         every_s = self._typing_every_s
         while every_s is not None and not self._is_over:

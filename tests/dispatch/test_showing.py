@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from agent.channels.base import Mark
-from agent.dispatch.showing import Showing
+from agent.dispatch.showing import SHOW_AFTER_S, Showing
 from agent.messages import Inbound
 from tests.fakes.channel import FakeChannel, message
 from tests.fakes.clock import SteppedClock
@@ -24,8 +24,19 @@ async def test_a_message_is_marked_and_somebody_types_until_the_answer_is_there(
     shown = list(channel.shown)
     await showing.end(Mark.DONE)
     assert shown[:3] == ["seen", "typing", "typing"]
-    assert set(clock.slept_s) == {4.0}
+    assert clock.slept_s[0] == SHOW_AFTER_S
+    assert set(clock.slept_s[1:]) == {4.0}
     assert channel.shown == [*shown, "done"]
+
+
+async def test_an_answer_that_comes_at_once_needs_no_signs_and_a_failure_does() -> None:
+    for mark, shown in ((Mark.DONE, []), (Mark.FAILED, ["failed"])):
+        channel = Ornate()
+        showing = Showing(channel, message("hi"), SteppedClock())
+        async with showing.working():
+            pass
+        await showing.end(mark)
+        assert channel.shown == shown
 
 
 async def test_an_ornament_that_fails_is_nobodys_business() -> None:
