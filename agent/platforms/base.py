@@ -35,15 +35,37 @@ class Reach:
     boards: Sequence[Board] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A key of a platform's table, as a person is asked for it.
+
+    Args:
+        how: where it is to be had, in a sentence.
+        is_needed: without it the platform cannot be used.
+        is_list: several, with commas between them.
+    """
+
+    key: str
+    question: str
+    how: str = ""
+    is_secret: bool = False
+    is_needed: bool = True
+    is_list: bool = False
+
+
 class Platform(ABC):
     """A platform whose table is in the configuration.
 
     Args:
         name: of its table in `[channels]`, and of its channel.
+        about: what it is, for a list.
+        wanted: what has to be asked before it can be used.
         is_pushed: it comes in by the gateway.
     """
 
     name: str
+    about: str = ""
+    wanted: tuple[Wanted, ...] = ()
     is_pushed = False
 
     @abstractmethod

@@ -12,7 +12,7 @@ from agent.channels.settings import ChannelsSettings, EmailSettings
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.network import is_this_machine
-from agent.platforms.base import Platform, Reach, place_of
+from agent.platforms.base import Platform, Reach, Wanted, place_of
 from agent.platforms.credentials import find_secret
 from agent.tls import tls_context
 
@@ -23,6 +23,20 @@ class Email(Platform):
     """A mailbox of the agent's own."""
 
     name = NAME
+    about = "a mailbox of the agent's own"
+    wanted = (
+        Wanted("address", "The address", "Give the agent a mailbox that nobody else reads."),
+        Wanted("imap", "Where it is read, such as imaps://imap.example.org"),
+        Wanted("smtp", "Where letters are handed in, such as submissions://smtp.example.org"),
+        Wanted("user", "What it logs in as, where that is not the address", is_needed=False),
+        Wanted("password", "The password", is_secret=True),
+        Wanted(
+            "authserv_id",
+            "Who vouches for letters",
+            "It is what stands before the first ; of Authentication-Results, in the source of any "
+            "letter that came to that mailbox.",
+        ),
+    )
 
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
         yield _password(_wanted(channels), environ)

@@ -7,7 +7,7 @@ from agent.channels.irc.channel import IrcChannel
 from agent.channels.irc.welcome import Login, enter
 from agent.channels.settings import ChannelsSettings, IrcSettings
 from agent.config import Secret
-from agent.platforms.base import Platform, Reach
+from agent.platforms.base import Platform, Reach, Wanted
 from agent.platforms.credentials import find_secret
 from agent.printable import printable_line
 
@@ -18,6 +18,13 @@ class Irc(Platform):
     """A nick on one server."""
 
     name = IrcChannel.name
+    about = "a nick on one server, in its channels and in private"
+    wanted = (
+        Wanted("url", "The server, such as ircs://irc.libera.chat"),
+        Wanted("nick", "The nick", is_needed=False),
+        Wanted("channels", "Channels to join, such as #lab", is_needed=False, is_list=True),
+        Wanted("password", "The password of its account", is_secret=True, is_needed=False),
+    )
 
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
         yield _password(_wanted(channels), environ)

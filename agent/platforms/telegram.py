@@ -11,7 +11,7 @@ from agent.channels.telegram.probing import probe
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.http import HttpClient
-from agent.platforms.base import Platform, Reach, place_of
+from agent.platforms.base import Platform, Reach, Wanted, place_of
 from agent.platforms.credentials import find_secret
 
 # It is part of an address: nothing else may be smuggled in with it
@@ -22,6 +22,15 @@ class Telegram(Platform):
     """A bot that people write to."""
 
     name = TelegramChannel.name
+    about = "a bot that people write to"
+    wanted = (
+        Wanted(
+            "token",
+            "The bot's token",
+            "Write to @BotFather in Telegram, send /newbot, and it gives a token.",
+            is_secret=True,
+        ),
+    )
 
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
         yield _token(_wanted(channels), environ)

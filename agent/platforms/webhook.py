@@ -9,7 +9,7 @@ from agent.channels.webhook.ledger import Ledger
 from agent.channels.webhook.signing import key_of
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.platforms.base import Platform, Reach
+from agent.platforms.base import Platform, Reach, Wanted
 from agent.platforms.credentials import find_secret
 
 
@@ -17,6 +17,16 @@ class Webhook(Platform):
     """A program that speaks for people."""
 
     name = WebhookChannel.name
+    about = "a program of yours that speaks for people"
+    wanted = (
+        Wanted("reply_url", "Where it takes answers, by a signed POST"),
+        Wanted(
+            "secret",
+            "What both sign with",
+            'It is made by: echo "whsec_$(openssl rand -base64 32)"',
+            is_secret=True,
+        ),
+    )
     is_pushed = True
 
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
