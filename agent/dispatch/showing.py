@@ -42,7 +42,7 @@ class Showing:
 
     @contextlib.asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Who waits sees their message marked as seen, and somebody type, until the answer comes."""
+        """Who waits sees their message marked, and somebody type, until the answer comes."""
         if not self.has_marks and self._typing_every_s is None:
             yield
             return
