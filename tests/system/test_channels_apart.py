@@ -1,0 +1,74 @@
+"""What a platform costs an agent that does not use it, and all of them one that does."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from agent.platforms.catalog import NAMES
+from tests.fakes.daemon_process import DaemonProcess
+
+# Of everything with every platform over everything with one
+MOST_MORE_KIB = 25 * 1024
+# A try of each, and the pauses of whoever begins them again
+SETTLE_LIMIT_S = 20.0
+_BASE = (
+    '[provider]\nkind = "offline"\n[embeddings]\nprovider = "none"\n[gateway]\nlisten = "unix"\n'
+)
+# Nobody answers there: each tries with all it has
+_NOBODY = "127.0.0.1:1"
+_BOT = "123456:AAE-a_token-of-the-tests"
+TABLES = {
+    "telegram": f'base_url = "http://{_NOBODY}"\ntoken = "{_BOT}"',
+    "signal": f'base_url = "http://{_NOBODY}"',
+    "email": f'address = "b@example.org"\nimap = "imap://{_NOBODY}"\npassword = "x-of-the-tests"\n'
+    f'smtp = "submission://{_NOBODY}"\nauthserv_id = "mx"',
+    "irc": f'url = "irc://{_NOBODY}"',
+    "mqtt": f'url = "mqtt://{_NOBODY}"',
+    "ntfy": f'base_url = "http://{_NOBODY}"\ntopic = "topic-of-the-tests-0123456789"',
+    "webhook": f'reply_url = "http://{_NOBODY}/"\nsecret = "whsec_{"A" * 43}="',
+}
+
+
+def table(*names: str) -> str:
+    return _BASE + "".join(f"[channels.{name}]\n{TABLES[name]}\n" for name in names)
+
+
+def tried(names: Iterable[str]) -> set[str]:
+    """Those that look for their platform; the webhook waits for others."""
+    return set(names) - {"webhook"}
+
+
+def test_every_platform_is_looked_at() -> None:
+    assert set(TABLES) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_platform_brings_none_of_the_others(name: str) -> None:
+    code = f"import agent.platforms.{name}, sys; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout.split()
+    others = {f"agent.channels.{other}" for other in NAMES if other != name}
+    assert not others & set(loaded)
+
+
+@pytest.mark.timeout(90)
+def test_all_of_them_take_little_more_memory_than_one(tmp_path: Path) -> None:
+    used = {}
+    for kind, names in (("one", ("telegram",)), ("all", tuple(NAMES))):
+        folder = tmp_path / kind
+        folder.mkdir()
+        with DaemonProcess(folder, table(*names)) as agent:
+            until_s = time.monotonic() + SETTLE_LIMIT_S
+            # The webhook waits for others
+            while not all(
+                f"supervisor: {name}" in agent.log() for name in set(names) - {"webhook"}
+            ):
+                assert time.monotonic() < until_s, agent.log()
+                time.sleep(0.05)
+            used[kind] = agent.rss_kib
+    assert used["all"] - used["one"] <= MOST_MORE_KIB
