@@ -13,8 +13,8 @@ from typing import Self
 from tests.fakes.chat_process import chat_environ
 
 # A start loads the agent; a busy machine may need longer
-START_LIMIT_S = 15.0
-STOP_LIMIT_S = 15.0
+START_LIMIT_S = 30.0
+STOP_LIMIT_S = 30.0
 _LOOK_S = 0.02
 
 

@@ -12,7 +12,7 @@ from typing import Self
 from tests.fakes.chat_process import chat_environ
 
 # A start loads the agent and greets the board; a busy machine may need longer
-PATIENCE_S = 15.0
+PATIENCE_S = 30.0
 _READ_BYTES = 4096
 PROMPT = "> "
 
