@@ -20,6 +20,7 @@ from agent.clock import SystemClock
 from agent.config import Secret
 from agent.doorway import Doorway
 from agent.errors import BadArguments
+from agent.programs import run_program
 from agent.providers.settings import ProviderSettings
 from agent.provision import device, taking
 from agent.provision.credentials import Credstore
@@ -180,11 +181,7 @@ def _has_unit(name: str) -> bool:
 
 def _systemctl(*words: str) -> bool:
     try:
-        done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
-            ["systemctl", *words],  # noqa: S607 - of the system's PATH
-            check=False,
-            timeout=_RESTART_TIMEOUT_S,
-        )
+        done = run_program(["systemctl", *words], _RESTART_TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0

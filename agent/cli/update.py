@@ -8,7 +8,6 @@ import contextlib
 import logging
 import os
 import signal
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Callable
@@ -19,6 +18,7 @@ from agent.cli import exits
 from agent.cli.output import say, say_json
 from agent.clock import SystemClock
 from agent.errors import UpdateRefused
+from agent.programs import run_program
 from agent.update import bootloader, probation
 from agent.update.installation import Installation
 from agent.update.machine import Machine, find_machine
@@ -163,11 +163,7 @@ class _Progress:
 
 def _restart(argument: str) -> None:
     words = [f"--reboot-argument={argument}"] if argument else []
-    done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
-        ["systemctl", "reboot", *words],  # noqa: S607 - of the system's own PATH
-        check=False,
-        timeout=_RESTART_TIMEOUT_S,
-    )
+    done = run_program(["systemctl", "reboot", *words], _RESTART_TIMEOUT_S)
     if done.returncode:
         raise UpdateRefused("the device could not be started anew: do it by hand")
 

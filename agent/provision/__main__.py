@@ -5,12 +5,12 @@
 
 import logging
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.errors import BarnacleError
+from agent.programs import run_program
 from agent.provision import device, regulatory
 from agent.provision.firmware import FOLDER, Firmware
 
@@ -76,20 +76,11 @@ def _pairing() -> None:
 
 
 def _open_code(known: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-I", "-m", "agent.provision", "code"],
-        input=known,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=_CODE_TIMEOUT_S,
-        user=_USER,
-        group=_USER,
-        extra_groups=[],
-        env={"HOME": str(STATE), "BARNACLE_STATE_DIR": str(STATE), "PATH": os.defpath},
-    )
+    words = [f"--reuid={_USER}", f"--regid={_USER}", "--clear-groups", "env", f"HOME={STATE}"]
+    words += [f"BARNACLE_STATE_DIR={STATE}", sys.executable, "-I", "-m", "agent.provision", "code"]
+    done = run_program(["setpriv", *words], _CODE_TIMEOUT_S, known.encode())
     # Nobody waits for the code of an agent that cannot start; its own log says why
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return done.stdout.decode().strip() if done.returncode == 0 else ""
 
 
 def _code() -> None:

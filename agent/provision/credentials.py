@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import ConfigRefused
+from agent.programs import run_program
 from agent.provision.secret_values import Place
 from agent.storage.files import write_atomic
 
@@ -100,13 +101,7 @@ class Credstore:
 
     def _run(self, words: list[str], given: bytes) -> bytes:
         try:
-            done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
-                [self.program, *words],
-                input=given,
-                capture_output=True,
-                timeout=_PROGRAM_TIMEOUT_S,
-                check=False,
-            )
+            done = run_program([self.program, *words], _PROGRAM_TIMEOUT_S, given)
         except (OSError, subprocess.TimeoutExpired):
             return b""
         if done.returncode:

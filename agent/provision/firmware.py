@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import StorageFull
+from agent.programs import run_program
 
 FOLDER = Path("/boot/firmware")
 # A slow card writes out what is left of megabytes
@@ -78,12 +79,8 @@ class Firmware:
 
     def _remount(self, how: str) -> None:
         try:
-            subprocess.run(  # noqa: S603 - a program of the system, words of ours
-                ["mount", "-o", f"remount,{how}", self.folder],  # noqa: S607 - of the system's PATH
-                check=True,
-                capture_output=True,
-                timeout=_MOUNT_TIMEOUT_S,
-            )
+            words = ["mount", "-o", f"remount,{how}", str(self.folder)]
+            run_program(words, _MOUNT_TIMEOUT_S).check_returncode()
         except (OSError, subprocess.SubprocessError) as err:
             raise StorageFull(f"{self.folder} cannot be remounted: {err}") from err
 

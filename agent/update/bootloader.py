@@ -11,12 +11,12 @@ import logging
 import os
 import re
 import struct
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 from agent.crash import crash_point
 from agent.errors import UpdateRefused
+from agent.programs import run_program
 from agent.storage.files import sync_folder
 from agent.update.bundle import COMMAND_LINE
 
@@ -189,14 +189,8 @@ def _place(content: bytes) -> tuple[int, str]:
 
 
 def _succeeds(*command: str) -> bool:
-    done = subprocess.run(  # noqa: S603 - system programs, words of ours
-        command, capture_output=True, check=False, timeout=_PROGRAM_TIMEOUT_S
-    )
-    return done.returncode == 0
+    return run_program(command, _PROGRAM_TIMEOUT_S).returncode == 0
 
 
 def _output(*command: str) -> str:
-    done = subprocess.run(  # noqa: S603 - system programs, words of ours
-        command, capture_output=True, check=False, text=True, timeout=_PROGRAM_TIMEOUT_S
-    )
-    return done.stdout.strip()
+    return run_program(command, _PROGRAM_TIMEOUT_S).stdout.decode("utf-8", "replace").strip()

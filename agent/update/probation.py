@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent.clock import Clock
+from agent.programs import run_program
 
 # As long as the worst that shows only after a while: leaks, timers, a platform that stops talking
 HEALTHY_S = 600.0
@@ -125,13 +126,7 @@ def _why(sign: Sign) -> str:
 def _asked(*words: str) -> str:
     """What `systemctl` answers; nothing where it does not, which is no health."""
     try:
-        done = subprocess.run(  # noqa: S603 - a program of the system, words of ours
-            ["systemctl", "--no-pager", *words],  # noqa: S607 - of the system's own PATH
-            capture_output=True,
-            check=False,
-            text=True,
-            timeout=_ANSWER_S,
-        )
+        done = run_program(["systemctl", "--no-pager", *words], _ANSWER_S)
     except (FileNotFoundError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout
+    return done.stdout.decode("utf-8", "replace")

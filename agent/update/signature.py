@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 from agent.errors import UpdateRefused
+from agent.programs import run_program
 
 # Some milliseconds of work; a card that is being written may keep it from being loaded
 _OPENSSL_TIMEOUT_S = 60.0
@@ -38,9 +39,7 @@ def _verifies(key: Path, content: Path, proof: Path) -> bool:
     command = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(key), "-rawin"]
     command += ["-in", str(content), "-sigfile", str(proof)]
     try:
-        done = subprocess.run(  # noqa: S603 - a program of the system, paths of ours
-            command, capture_output=True, check=False, timeout=_OPENSSL_TIMEOUT_S
-        )
+        done = run_program(command, _OPENSSL_TIMEOUT_S)
     except FileNotFoundError as err:
         raise UpdateRefused(
             "openssl is not installed, so that no signature can be checked: apt-get install openssl"

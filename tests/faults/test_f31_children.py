@@ -20,6 +20,7 @@ from agent.machine.readings import Readings
 from agent.memory.base import CORE
 from agent.memory.lucid_tool import LucidTool
 from agent.messages import Provenance
+from agent.programs import run_program
 from agent.security import sandbox_runner
 from agent.security.sandbox import Job
 from agent.security.sandbox_bubblewrap import Bubblewrap
@@ -110,6 +111,12 @@ async def told_to_systemctl(folder: Path) -> str:
     return told(program)
 
 
+async def told_to_a_program_of_the_system(folder: Path) -> str:
+    program = script(folder, "mount")
+    assert (await asyncio.to_thread(run_program, [str(program)], 10.0)).returncode == 0
+    return told(program)
+
+
 async def told_to_a_camera(folder: Path) -> str:
     program = script(folder, "snap")
     await taken(Album(folder, SteppedClock()), "camera", [str(program)])
@@ -181,6 +188,7 @@ def run_by_the_runner(program: Path) -> None:
 
 CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/channels/signal/linking.py: link_by_program": told_to_signal_cli,
+    "agent/programs.py: run_program": told_to_a_program_of_the_system,
     "agent/health/checks/service.py: asked": told_to_systemd_analyze,
     "agent/health/repairs/service.py: asked": told_to_systemctl,
     "agent/memory/lucid_tool.py: _answer": told_to_lucid,

@@ -1,4 +1,5 @@
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,12 @@ MOUNT = (
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is run, and does nothing."""
     run: list[str] = []
-    monkeypatch.setattr(
-        subprocess, "run", lambda words, **_more: run.append(" ".join(map(str, words)))
-    )
+
+    def runs(words: Sequence[str], _timeout_s: float) -> subprocess.CompletedProcess[bytes]:
+        run.append(" ".join(words))
+        return subprocess.CompletedProcess(words, 0)
+
+    monkeypatch.setattr("agent.provision.firmware.run_program", runs)
     return run
 
 

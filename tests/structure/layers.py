@@ -45,6 +45,7 @@ LAYERS = (
             "messages",
             "network",
             "printable",
+            "programs",
             "sse",
             "tls",
             "wording",
