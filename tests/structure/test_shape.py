@@ -7,6 +7,8 @@ import pytest
 from tests.structure.shape import violations
 
 
+# Every file of the project is read
+@pytest.mark.timeout(60)
 def test_nothing_is_out_of_shape() -> None:
     assert "\n".join(violations()) == ""
 
