@@ -94,6 +94,18 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     note_to_self: bool = False
 
 
+class DiscordSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.discord]` section: a bot that people write to, in private and in servers."""
+
+    # Of the application's page Bot; or a file that holds nothing else, which is better
+    token: Secret = Secret()
+    token_file: str = ""
+    # Something of one's own in between is named here
+    base_url: Address = "https://discord.com"
+    # In servers it hears those who mention or answer it, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
+
+
 class EmailSettings(Section, frozen=True, kw_only=True):
     """The `[channels.email]` section: a mailbox of the agent's own."""
 
@@ -182,6 +194,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
 
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None
+    discord: DiscordSettings | None = None
     email: EmailSettings | None = None
     irc: IrcSettings | None = None
     webhook: WebhookSettings | None = None

@@ -6,7 +6,8 @@ import pytest
 
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
-from tests.fakes import irc_server, mail_server, signal_daemon, telegram_server
+from tests.fakes import discord_server, irc_server, mail_server, signal_daemon, telegram_server
+from tests.fakes.discord_platform import DiscordPlatform
 from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.irc_platform import IrcPlatform
 from tests.fakes.irc_server import CHANNEL, Visitor
@@ -35,6 +36,14 @@ async def signal(folder: Path) -> AsyncIterator[Platform]:
 
 
 @contextlib.asynccontextmanager
+async def discord(folder: Path) -> AsyncIterator[Platform]:
+    http = HttpClient()
+    async with discord_server.running() as server:
+        yield DiscordPlatform(server, http, folder)
+        await http.aclose()
+
+
+@contextlib.asynccontextmanager
 async def irc(folder: Path) -> AsyncIterator[Platform]:
     async with irc_server.running(folder / "ngircd") as server:
         relay, anna = Relay(server.port), Visitor("anna")
@@ -56,7 +65,7 @@ async def email(folder: Path) -> AsyncIterator[Platform]:
     await smtp.stop()
 
 
-PLATFORMS = {"telegram": telegram, "signal": signal, "irc": irc, "email": email}
+PLATFORMS = {"telegram": telegram, "signal": signal, "discord": discord, "irc": irc, "email": email}
 
 
 @pytest.fixture(params=PLATFORMS)

@@ -1,0 +1,46 @@
+"""Where things are written: Discord's threads are places of their own, each beneath a channel."""
+
+from collections import OrderedDict
+
+import msgspec
+
+from agent.channels.discord.api import ApiRefused, DiscordApi
+from agent.channels.discord.events import Channel
+
+# Places that are remembered; others are asked about again
+MAX_PLACES = 1000
+
+
+class Places:
+    """Knows which places are threads."""
+
+    def __init__(self, api: DiscordApi) -> None:
+        self._api = api
+        self._threads: OrderedDict[str, str] = OrderedDict()
+
+    async def thread_of(self, channel_id: str) -> str:
+        """The channel that it is a thread of; empty where it is none.
+
+        Raises:
+            ChannelUnavailable: that is not to be had now.
+        """
+        if channel_id not in self._threads:
+            self.note(channel_id, await self._asked(channel_id))
+        return self._threads[channel_id]
+
+    def note(self, channel_id: str, thread_of: str) -> None:
+        self._threads[channel_id] = thread_of
+        if len(self._threads) > MAX_PLACES:
+            self._threads.popitem(last=False)
+
+    async def _asked(self, channel_id: str) -> str:
+        try:
+            told = await self._api.call("GET", f"/channels/{channel_id}")
+            return msgspec.convert(told, Channel).thread_of
+        except (ApiRefused, msgspec.ValidationError):
+            return ""
+
+
+def messages_in(target: str, thread: str | None) -> str:
+    """The path of the messages of a place."""
+    return f"/channels/{thread or target}/messages"

@@ -1,0 +1,132 @@
+"""An answer into its channel, its draft before it, and its files after it.
+
+What the platform was asked to take twice, because its word was lost on the way, is taken once: each
+message has a number of ours that it knows for some minutes.
+"""
+
+import hashlib
+import logging
+
+from agent.channels.discord.api import ApiRefused, DiscordApi
+from agent.channels.discord.places import messages_in
+from agent.channels.discord.words import first_part, shown
+from agent.channels.drafts import Draft, Drafts
+from agent.channels.outgoing import Unfinished, unsendable
+from agent.clock import Clock
+from agent.errors import ChannelUnavailable
+from agent.messages import Attachment, Outbound
+
+_log = logging.getLogger(__name__)
+
+# Five changes in five seconds are taken in a channel; the answer itself is one
+INTERVAL_S = 1.5
+# What servers without gifts take of one file
+MAX_FILE_BYTES = 10 * 1024 * 1024
+# As long as the platform takes a number of ours
+NONCE_CHARS = 24
+_TOO_LARGE = frozenset({40005})
+_TOO_LARGE_STATUS = 413
+
+
+class DiscordDrafts(Drafts):
+    """Messages that are changed until they are the answer."""
+
+    def __init__(self, api: DiscordApi, clock: Clock) -> None:
+        super().__init__(clock)
+        self._api = api
+
+    def _interval_s(self, draft: Draft) -> float:
+        return INTERVAL_S
+
+    def _silence_s(self, draft: Draft) -> float:
+        method, path = self._asked(draft)
+        return self._api.limits.left_s(method, path)
+
+    async def _put(self, draft: Draft, text: str) -> None:
+        method, path = self._asked(draft)
+        body = shown(first_part(text))
+        if not draft.message_id and draft.inbound.is_group:
+            body |= answering(draft.inbound.answers)
+        try:
+            told = await self._api.call(method, path, body)
+        except ChannelUnavailable as err:
+            # The next one may come through
+            _log.info("a draft is not shown now: %s", err)
+            return
+        draft.message_id = draft.message_id or _number_of(told)
+
+    def _asked(self, draft: Draft) -> tuple[str, str]:
+        path = messages_in(draft.inbound.reply_target, draft.inbound.thread)
+        return ("PATCH", f"{path}/{draft.message_id}") if draft.message_id else ("POST", path)
+
+
+class Sending:
+    """Sends messages, in the order in which it is asked to."""
+
+    def __init__(self, api: DiscordApi, drafts: DiscordDrafts) -> None:
+        self._api = api
+        self._drafts = drafts
+        self._unfinished = Unfinished()
+
+    async def send(self, message: Outbound) -> None:
+        """Return when the platform has all of it.
+
+        Raises:
+            ChannelError: it has not.
+        """
+        await self._unfinished.go_on(message, self._say, self._give)
+
+    async def _say(self, message: Outbound) -> None:
+        path, body = messages_in(message.recipient, message.thread), shown(message.text)
+        if message.part == 0 and (draft := await self._drafts.end(message)):
+            try:
+                await self._api.call("PATCH", f"{path}/{draft}", body)
+            except ApiRefused as err:
+                # Somebody deleted it: the answer comes as a message
+                _log.info("a draft cannot become the answer: %s", err)
+                await self._post(path, message, body)
+        else:
+            await self._post(path, message, body)
+        if message.part == 0:
+            self._drafts.forget(message)
+
+    async def _post(self, path: str, message: Outbound, body: dict[str, object]) -> None:
+        whole = body | _numbered(message, "text")
+        if message.part == 0:
+            whole |= answering(message.in_reply_to)
+        await self._api.call("POST", path, whole)
+
+    async def _give(self, message: Outbound, file: Attachment) -> None:
+        path = messages_in(message.recipient, message.thread)
+        trouble = unsendable(file, MAX_FILE_BYTES, "Discord takes")
+        if not trouble:
+            body = {**shown(""), **_numbered(message, file.path)}
+            try:
+                await self._api.upload(path, body, file)
+            except ApiRefused as err:
+                if err.code not in _TOO_LARGE and err.status != _TOO_LARGE_STATUS:
+                    raise
+                trouble = f"({file.name or 'The file'} is larger than Discord takes here.)"
+        if trouble:
+            await self._api.call("POST", path, shown(trouble))
+
+
+def answering(message_id: str) -> dict[str, object]:
+    """What makes a message an answer; the one that is answered may be deleted meanwhile."""
+    if not message_id.isdigit():
+        return {}
+    return {"message_reference": {"message_id": message_id, "fail_if_not_exists": False}}
+
+
+def _numbered(message: Outbound, what: str) -> dict[str, object]:
+    """The same number for the same words again, which the platform then takes once."""
+    if message.outbox_id <= 0:
+        return {}
+    told = "\0".join((str(message.outbox_id), str(message.part), what, message.text))
+    number = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:NONCE_CHARS]
+    return {"nonce": number, "enforce_nonce": True}
+
+
+def _number_of(told: object) -> int:
+    number = told.get("id") if isinstance(told, dict) else None
+    return int(number) if isinstance(number, str) and number.isdigit() else 0

@@ -1,0 +1,137 @@
+"""A message of Discord as the rest of the agent knows messages.
+
+Who sent it is the platform's number, never a name. What was passed on or is answered to is quoted:
+it is nobody's order. What a bot or a webhook says is not a person's at all.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from agent.channels.discord.events import WRITTEN, File, Interaction, Message, User
+from agent.messages import Inbound, Provenance, Whose
+from agent.printable import printable_line, printable_text
+
+NAME = "discord"
+# Who pays may write 4000
+MAX_TEXT_CHARS = 8000
+# Enough to know what is meant; the rest is where it was
+MAX_QUOTED_CHARS = 1000
+MAX_NAME_CHARS = 64
+FORWARDED = "[a forwarded message]"
+_MENTION = re.compile(r"<@!?([0-9]{1,20})>")
+
+Groups = Literal["mention", "all", "off"]
+
+
+def is_for_us(message: Message, me: str, groups: Groups) -> bool:
+    """Whether a person says something to the bot."""
+    author = message.author
+    if author.bot or author.system or message.webhook_id is not None or author.id == me:
+        return False
+    if message.kind not in WRITTEN:
+        return False
+    if message.guild_id is None:
+        return True
+    # A mention, or an answer to what the bot has said
+    calls = any(one.id == me for one in message.mentions) or _answers(message, me)
+    return groups == "all" or (groups == "mention" and calls)
+
+
+def understood(message: Message, me: str, thread_of: str, now_s: float) -> Inbound:
+    """The message, but for its files.
+
+    Args:
+        thread_of: the channel that it stands in a thread of; empty where it stands in none.
+    """
+    words = _words(message, me)
+    return Inbound(
+        message_id=message.id,
+        channel=NAME,
+        sender=message.author.id,
+        reply_target=thread_of or message.channel_id,
+        text=FORWARDED if message.is_forwarded else words,
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        thread=message.channel_id if thread_of else None,
+        is_group=message.guild_id is not None,
+        sender_name=name_of(message.author),
+        quoted=_passed_on(message) if message.is_forwarded else _answered(message, me),
+        sent_at_s=message.sent_at_s,
+        is_forwarded=message.is_forwarded,
+        quoted_of=_whose(message, me),
+    )
+
+
+def commanded(told: Interaction, person: User, now_s: float) -> Inbound:
+    """A command that was chosen, as if it had been typed."""
+    typed = " ".join(str(option.value) for option in told.data.options if option.value is not None)
+    thread_of = told.channel.thread_of if told.channel is not None else ""
+    return Inbound(
+        message_id=told.id,
+        channel=NAME,
+        sender=person.id,
+        reply_target=thread_of or told.channel_id,
+        text=printable_text(f"/{told.data.name} {typed}", MAX_TEXT_CHARS).strip(),
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        thread=told.channel_id if thread_of else None,
+        is_group=told.guild_id is not None,
+        sender_name=name_of(person),
+    )
+
+
+def files_of(message: Message) -> Iterator[File]:
+    """What came with the message, or with the one that is passed on."""
+    yield from message.attachments
+    for one in message.message_snapshots:
+        yield from one.message.attachments
+
+
+def name_of(person: User) -> str:
+    return printable_line(person.global_name or person.username, MAX_NAME_CHARS).strip()
+
+
+def _words(message: Message, me: str) -> str:
+    names = {one.id: name_of(one) for one in message.mentions}
+
+    def named(found: re.Match[str]) -> str:
+        return f"@{names[found[1]]}" if found[1] in names else found[0]
+
+    raw = re.sub(rf"^\s*<@!?{re.escape(me)}>[\s,:]*", "", message.content)
+    text = printable_text(_MENTION.sub(named, raw), MAX_TEXT_CHARS).strip()
+    stickers = (printable_line(one.name, MAX_NAME_CHARS) for one in message.sticker_items)
+    lines = [text, *(f"[a sticker: {name or 'without a meaning'}]" for name in stickers)]
+    said = "\n".join(line for line in lines if line)
+    if said or any(True for _ in files_of(message)):
+        return said
+    return "[something that cannot be read here]"
+
+
+def _passed_on(message: Message) -> str:
+    words = "\n".join(one.message.content for one in message.message_snapshots)
+    return printable_text(words, MAX_TEXT_CHARS)
+
+
+def _answered(message: Message, me: str) -> str:
+    """What the message answers to; the bot's own words are in the conversation already."""
+    answered = message.referenced_message
+    if answered is None or answered.author.id == me:
+        return ""
+    return printable_text(answered.content, MAX_QUOTED_CHARS)
+
+
+def _answers(message: Message, me: str) -> bool:
+    answered = message.referenced_message
+    return answered is not None and answered.author.id == me and answered.webhook_id is None
+
+
+def _whose(message: Message, me: str) -> Whose:
+    answered = message.referenced_message
+    if message.is_forwarded or answered is None or answered.is_forwarded:
+        return Whose.ANYBODYS
+    if answered.webhook_id is not None:
+        return Whose.ANYBODYS
+    if answered.author.id == me:
+        return Whose.AGENTS
+    return Whose.SENDERS if answered.author.id == message.author.id else Whose.ANYBODYS

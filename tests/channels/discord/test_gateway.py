@@ -1,0 +1,249 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.channels.discord.gateway import _checked
+from agent.channels.settings import DiscordSettings
+from agent.clock import SystemClock
+from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.http import HttpClient
+from tests.contracts.channel import Listener, listening, until
+from tests.fakes import discord_server
+from tests.fakes.discord_platform import channel_at
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import ANNA, BEN, DM, ROOM
+
+HEARTBEAT, IDENTIFY, RESUME = 1, 2, 6
+
+
+class HastyClock(SystemClock):
+    """Sleeps a hundredth of the time."""
+
+    async def sleep(self, duration_s: float) -> None:
+        await asyncio.sleep(duration_s / 100)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[DiscordServer]:
+    async with discord_server.running() as made:
+        yield made
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
+    yield client
+    await client.aclose()
+
+
+async def begun(server: DiscordServer) -> None:
+    await until(lambda: server.world.sessions)
+
+
+async def heard(listener: Listener, text: str) -> None:
+    await until(lambda: text in [one.text for one in listener.heard])
+
+
+async def test_it_introduces_itself_with_what_it_needs_and_no_more(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)):
+        await begun(server)
+    [told] = server.heard(IDENTIFY)
+    assert told["d"]["intents"] == (1 << 0) | (1 << 9) | (1 << 12)
+
+
+async def test_whoever_wants_to_hear_everybody_asks_for_it(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    wanted = DiscordSettings(groups="all")
+    async with listening(channel_at(server, http, tmp_path, wanted)) as listener:
+        await begun(server)
+        server.world.post(ROOM, ANNA, "to nobody")
+        await heard(listener, "to nobody")
+    assert server.heard(IDENTIFY)[0]["d"]["intents"] & (1 << 15)
+
+
+async def test_a_gateway_that_answers_no_heartbeat_is_left_and_the_session_taken_up(
+    http: HttpClient, tmp_path: Path
+) -> None:
+    async with discord_server.running(DiscordServer(heartbeat_ms=60)) as server:
+        async with listening(channel_at(server, http, tmp_path)) as listener:
+            await begun(server)
+            server.is_deaf = True
+            await until(lambda: server.heard(RESUME))
+            server.is_deaf = False
+            server.world.post(DM, ANNA, "still there?")
+            await heard(listener, "still there?")
+        assert server.closed_with[0] == 4000
+        assert len(server.heard(IDENTIFY)) == 1
+
+
+async def test_a_heartbeat_is_sent_when_it_is_asked_for(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)):
+        await begun(server)
+        before = len(server.heard(HEARTBEAT))
+        await server.say({"op": 1, "d": None})
+        await until(lambda: len(server.heard(HEARTBEAT)) > before)
+
+
+async def test_the_gateway_is_told_only_of_what_is_committed(
+    http: HttpClient, tmp_path: Path
+) -> None:
+    async with (
+        discord_server.running(DiscordServer(heartbeat_ms=60)) as server,
+        listening(channel_at(server, http, tmp_path)) as listener,
+    ):
+        await begun(server)
+        # READY and the guild
+        await until(lambda: server.heard(HEARTBEAT) and server.heard(HEARTBEAT)[-1]["d"] == 2)
+        listener.may_keep.clear()
+        server.world.post(DM, ANNA, "not kept yet")
+        count = len(server.heard(HEARTBEAT))
+        await until(lambda: len(server.heard(HEARTBEAT)) > count + 1)
+        assert server.heard(HEARTBEAT)[-1]["d"] == 2
+        listener.may_keep.set()
+        await until(lambda: server.heard(HEARTBEAT)[-1]["d"] == 3)
+
+
+async def test_a_wish_for_another_connection_loses_nothing(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await begun(server)
+        await server.say({"op": 7, "d": None})
+        server.world.post(DM, ANNA, "meanwhile")
+        await heard(listener, "meanwhile")
+    assert (len(server.heard(IDENTIFY)), len(server.heard(RESUME))) == (1, 1)
+
+
+@pytest.mark.parametrize("may_again", [True, False])
+async def test_a_session_that_is_refused_is_tried_again_or_begun_anew(
+    *, may_again: bool, server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    channel = channel_at(server, http, tmp_path, clock=HastyClock())
+    async with listening(channel) as listener:
+        await begun(server)
+        await until(lambda: server.heard(HEARTBEAT))
+        server.invalidates = may_again
+        server.cut()
+        wanted = (1, 2) if may_again else (2, 1)
+        await until(lambda: (len(server.heard(IDENTIFY)), len(server.heard(RESUME))) == wanted)
+        await until(lambda: any(one.send for one in server.world.sessions.values()))
+        server.world.post(DM, ANNA, "after it")
+        await heard(listener, "after it")
+
+
+async def test_another_process_goes_on_where_this_one_was(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await begun(server)
+        server.world.post(DM, ANNA, "one")
+        await heard(listener, "one")
+    assert server.closed_with == [4000]
+    server.world.post(DM, ANNA, "two")
+    server.world.post(DM, ANNA, "three")
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await heard(listener, "three")
+        assert [one.text for one in listener.heard] == ["two", "three"]
+    assert len(server.heard(IDENTIFY)) == 1
+
+
+async def test_a_session_of_another_bot_or_with_other_ears_is_not_taken_up(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)):
+        await begun(server)
+    kept = json.loads((tmp_path / "discord" / "session.json").read_text())
+    assert kept["seq"] >= 1
+    wanted = DiscordSettings(groups="all")
+    async with listening(channel_at(server, http, tmp_path, wanted)):
+        await until(lambda: len(server.heard(IDENTIFY)) == 2)
+    assert not server.heard(RESUME)
+
+
+@pytest.mark.parametrize(
+    ("code", "clue"),
+    [
+        (4004, "check the token"),
+        (4010, "update"),
+        (4011, "more servers"),
+        (4012, "update"),
+        (4013, "update"),
+        (4014, "Message Content Intent"),
+    ],
+)
+async def test_an_end_for_good_says_what_to_do(
+    code: int, clue: str, server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    server.closes_with = code
+    channel = channel_at(server, http, tmp_path)
+    with pytest.raises(ChannelRefused, match=clue):
+        await channel.listen(Listener().deliver)
+
+
+@pytest.mark.parametrize("code", [4000, 4008, 1001, 1011])
+async def test_any_other_end_is_for_now(
+    code: int, server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    server.closes_with = code
+    with pytest.raises(ChannelUnavailable):
+        await channel_at(server, http, tmp_path).listen(Listener().deliver)
+
+
+async def test_a_session_that_is_too_old_is_begun_anew(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)):
+        await begun(server)
+        await until(lambda: server.heard(IDENTIFY))
+        server.closes_with = 4009
+        server.cut()
+        await until(lambda: len(server.heard(IDENTIFY)) == 2)
+
+
+async def test_a_bot_that_may_begin_no_more_sessions_waits(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    server.rest.starts_left = 0
+    with pytest.raises(ChannelUnavailable) as caught:
+        await channel_at(server, http, tmp_path).listen(Listener().deliver)
+    assert caught.value.retry_after_s == 14_400
+
+
+async def test_what_is_not_as_documented_holds_up_nobody(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await begun(server)
+        [session] = server.world.sessions.values()
+        session.dispatch("MESSAGE_CREATE", {"id": 7, "mentions": "none", "author": {}})
+        session.dispatch("INTERACTION_CREATE", {"id": []})
+        session.dispatch("NOBODY_KNOWS", {})
+        server.world.post(DM, BEN, "hello")
+        await heard(listener, "hello")
+    assert len(server.heard(RESUME)) == 0
+
+
+@pytest.mark.parametrize("said", ["no JSON", '{"op":"zero"}', "[]"])
+async def test_a_gateway_that_says_nothing_readable_is_left(
+    said: str, server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)):
+        await begun(server)
+        await until(lambda: server.open)
+        for connection in server.open:
+            await connection.send(said)
+        await until(lambda: server.heard(RESUME))
+
+
+@pytest.mark.parametrize("url", ["ws://gateway.discord.gg", "http://a", "wss://", "", "nowhere"])
+def test_the_token_never_goes_out_in_the_clear(url: str) -> None:
+    with pytest.raises(ChannelUnavailable):
+        _checked(url, "https://discord.com")
