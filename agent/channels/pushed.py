@@ -42,3 +42,11 @@ class Pushed(Protocol):
 
     async def push(self, push: Push) -> Answered:
         """Keep what was said, and return when it is kept."""
+
+
+@runtime_checkable
+class Challenged(Pushed, Protocol):
+    """The same of a platform that first asks, by a GET with a query, whether we are meant."""
+
+    def challenge(self, query: bytes) -> Answered:
+        """What it is told, word for word where it is right."""

@@ -13,10 +13,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from agent.channels.pushed import Answered, Push, Pushed
+from agent.channels.pushed import Answered, Challenged, Push, Pushed
 from agent.errors import StorageFull
 from agent.gateway import callers
 from agent.gateway.limiter import Limiter
@@ -86,8 +86,12 @@ class Front:
             b"/metrics": ("GET", self._metrics),
             b"/pair": ("POST", self._pair),
         }
+        # Asked with a query by a GET, at paths that are posted to as well
+        self._asked: dict[bytes, Challenged] = {}
         for one in pushed:
             self._routes[one.path.encode()] = ("POST", _handler(self, one))
+            if isinstance(one, Challenged):
+                self._asked[one.path.encode()] = one
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -110,8 +114,8 @@ class Front:
             raise _Refused(Answered(403, "gateway.trusted_proxies does not name this proxy"))
         if wait_s := entrance.limiter.wait_s(who):
             raise _Refused(Answered(429, "refused too often", math.ceil(wait_s)))
-        handler = self._routed(scope)
-        if fault := fault_of(headers, scope["query_string"], entrance.hosts):
+        handler, query = self._routed(scope)
+        if fault := fault_of(headers, query, entrance.hosts):
             raise _Refused(Answered(fault.status, fault.text))
         try:
             return await handler(request)
@@ -124,13 +128,23 @@ class Front:
         client = scope.get("client")
         return callers.normal(client[0]) if client else self._entrance.socket_peer
 
-    def _routed(self, scope: Scope) -> Handler:
+    def _routed(self, scope: Scope) -> tuple[Handler, bytes]:
+        """Who answers, and what of the query nobody has asked for."""
+        if scope["method"] == "GET" and scope["raw_path"] in self._asked:
+            return self._challenged, b""
         method, handler = self._routes.get(scope["raw_path"], ("", None))
         if handler is None:
             raise _Refused(Answered(404, "there is nothing here"))
         if scope["method"] != method:
             raise _Refused(Answered(405, f"only {method} is answered here"))
-        return handler
+        return handler, scope["query_string"]
+
+    async def _challenged(self, request: Request) -> Response:
+        scope = request.scope
+        answered = self._asked[scope["raw_path"]].challenge(scope["query_string"])
+        if answered.is_forged:
+            raise _Refused(answered)
+        return PlainTextResponse(answered.text, answered.status)
 
     async def _health(self, request: Request) -> Response:
         self._look_at_token(request)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from agent.channels.base import Channel
+from agent.channels.ledger import Ledger
 from agent.channels.settings import ChannelsSettings, WebhookSettings
 from agent.channels.webhook.channel import Peer, WebhookChannel
-from agent.channels.webhook.ledger import Ledger
 from agent.channels.webhook.signing import key_of
 from agent.config import Secret
 from agent.errors import ConfigRefused

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent.channels.ledger import Ledger
 from agent.channels.webhook.channel import Peer, WebhookChannel
-from agent.channels.webhook.ledger import Ledger
 from agent.channels.webhook.signing import key_of, signed
 from agent.clock import Clock, SystemClock
 from agent.dispatch.codes import Codes

@@ -11,9 +11,9 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from agent.channels.base import Answer, Question
+from agent.channels.ledger import Ledger
 from agent.channels.pushed import Answered, Push
 from agent.channels.webhook.channel import Peer, WebhookChannel
-from agent.channels.webhook.ledger import Ledger
 from agent.clock import SystemClock
 from agent.dispatch.codes import Codes
 from agent.dispatch.people import People

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from agent.channels import answers
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Question
+from agent.channels.ledger import Ledger
 from agent.channels.pushed import Answered, Push
 from agent.channels.webhook import letters, posting, signing
-from agent.channels.webhook.ledger import Ledger
 from agent.clock import Clock
 from agent.errors import StorageFull
 from agent.http import HttpClient
