@@ -25,6 +25,8 @@ from tests.fakes.board_sim import BoardSim
 # Under emulation and load; a Pi needs a tenth
 START_S = 600.0
 _LOOK_S = 2.0
+# What the service says of itself when the board answers
+READY = "board: simulated on "
 _CONFIG = """\
 [device]
 hostname = "greenhouse"
@@ -179,15 +181,18 @@ class Bench:
     def with_board(self) -> Outside:
         """A system with an owner and a board that is ready."""
         outside = self.chatting()
-        self.until_status("ready")
+        self.until_status(READY)
         return outside
 
     def until_status(self, wanted: str, most_s: float = 120.0) -> float:
         """Until the service says so of itself; how long that took."""
         begun_s = time.monotonic()
-        look = "systemctl show -P StatusText barnacle.service"
-        self.until(lambda: wanted in self.shell.run(look), f"not {wanted}", most_s)
+        self.until(lambda: wanted in self.status(), f"the status is not {wanted!r}", most_s)
         return time.monotonic() - begun_s
+
+    def status(self) -> str:
+        """What `systemctl status` shows in one line."""
+        return self.shell.run("systemctl show -P StatusText barnacle.service")
 
     def until(self, look: Callable[[], bool], complaint: str, most_s: float) -> None:
         deadline_s = time.monotonic() + most_s

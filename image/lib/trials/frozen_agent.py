@@ -2,7 +2,7 @@
 
 import time
 
-from image.lib.emulated.bench import Bench
+from image.lib.emulated.bench import READY, Bench
 from image.lib.trials.expectation import expect
 from image.lib.trials.safety import LEASE_MS, MARGIN_MS, safe_after_ms
 
@@ -29,7 +29,7 @@ def run(bench: Bench, amount: int) -> str:
     answered_s = time.monotonic() - begun_s
     why = shell.run("journalctl -b -o cat -u barnacle | grep -iE 'watchdog' | tail -1")
     expect("atchdog" in why, "it was not the watchdog")
-    bench.until_status("ready")
+    bench.until_status(READY)
     expect(bench.board.value("led") == 0, "the led went on by itself")
     return (
         f"led off {off_ms:.0f} ms after the last word (lease {LEASE_MS} ms), restarted by its "

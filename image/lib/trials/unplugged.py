@@ -2,7 +2,7 @@
 
 import time
 
-from image.lib.emulated.bench import Bench
+from image.lib.emulated.bench import READY, Bench
 from image.lib.trials.expectation import expect
 from image.lib.trials.safety import LEASE_MS, MARGIN_MS, safe_after_ms
 
@@ -20,9 +20,11 @@ def run(bench: Bench, amount: int) -> str:
         outside.ask("turn on the led", "not connected")
         gone = bench.shell.run("ls /dev/barnacle-board /dev/ttyACM0 2>/dev/null")
         expect(not gone, f"the guest still has {gone}")
+        # It is told every few seconds
+        bench.until(lambda: READY not in bench.status(), "the status is of before", 60.0)
         begun_s = time.monotonic()
         bench.plug()
-        bench.until_status("ready")
+        bench.until_status(READY)
         back_s.append(time.monotonic() - begun_s)
         real = bench.shell.run("readlink /dev/barnacle-board; ls -la /dev/ttyACM0")
         expect("ttyACM0" in real and "dialout" in real, f"not the stable name: {real}")
