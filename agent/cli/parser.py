@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     _add_models(commands)
     _add_memory(commands)
     _add_board(commands)
+    _add_channel(commands)
     _add_signal(commands)
     add_upkeep(commands)
     return top
@@ -285,6 +286,23 @@ def _add_board_update(actions: Commands) -> None:
     _port(update)
     update.add_argument("--force", action="store_true", help="even when it runs there already")
     update.add_argument("--image", metavar="FILE", help="this image instead of the one carried")
+
+
+def _add_channel(commands: Commands) -> None:
+    channel = add(
+        commands,
+        "channel",
+        "Add a chat platform by questions, and see whether each takes the agent",
+        examples="  barnacle channel list\n  barnacle channel add telegram\n"
+        "  barnacle channel test             every configured one\n",
+    )
+    actions = channel.add_subparsers(dest="action", metavar="action", required=True)
+    add(actions, "list", "List the platforms that there are, and how those in use are", json=True)
+    added = add(actions, "add", "Ask for what a platform needs, try it, and write it down")
+    added.add_argument("name", type=text, help="its name; `barnacle channel list` shows them")
+    for name in ("test", "doctor"):
+        tried = add(actions, name, "Ask platforms whom they take the agent for")
+        tried.add_argument("name", nargs="?", type=text, help="only this one")
 
 
 def _add_signal(commands: Commands) -> None:

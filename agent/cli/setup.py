@@ -3,7 +3,6 @@
 Nothing is changed before the last question, and then everything at once.
 """
 
-import getpass
 import os
 import subprocess
 import sys
@@ -12,10 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent import settings
-from agent.channels.settings import TelegramSettings
+from agent.channels.settings import ChannelsSettings, TelegramSettings
 from agent.cli import exits, pair
 from agent.cli.loop import run_in_loop
 from agent.cli.output import say
+from agent.cli.places import SERVICE, check_writable, places_of
+from agent.cli.screen import Terminal
 from agent.clock import SystemClock
 from agent.config import Secret
 from agent.doorway import Doorway
@@ -23,30 +24,13 @@ from agent.errors import BadArguments
 from agent.programs import run_program
 from agent.providers.settings import ProviderSettings
 from agent.provision import device, taking
-from agent.provision.credentials import Credstore
-from agent.provision.proving import Proof, prove_provider, prove_telegram
+from agent.provision.proving import Proof, prove_platform, prove_provider
 from agent.provision.questions import Questions
 from agent.provision.taking import Places
-from agent.settings import SYSTEM_CONFIG, Paths
+from agent.settings import Paths
 
-_UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"))
-_SERVICE, _PROVISION = "barnacle.service", "barnacle-provision.service"
 # It waits for the agent to end, and to be ready again
 _RESTART_TIMEOUT_S = 150.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Terminal:
-    """This terminal."""
-
-    def say(self, text: str) -> None:
-        say(text)
-
-    def ask(self, question: str) -> str:
-        return input(question)
-
-    def ask_secret(self, question: str) -> str:
-        return getpass.getpass(question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +43,8 @@ class _Asked:
         return run_in_loop(prove_provider(given))
 
     def telegram(self, token: Secret) -> Proof:
-        return run_in_loop(prove_telegram(TelegramSettings(token=token), self.paths))
+        channels = ChannelsSettings(telegram=TelegramSettings(token=token))
+        return run_in_loop(prove_platform("telegram", channels, self.paths))
 
 
 def run(arguments: Namespace) -> int:
@@ -68,8 +53,8 @@ def run(arguments: Namespace) -> int:
             "setup asks questions, and this is no terminal: write barnacle.toml instead "
             "(`barnacle check --example` prints one; on a card it lies on the firmware partition)"
         )
-    places = _places(arguments)
-    _check_writable(places.config)
+    places = places_of(arguments)
+    check_writable(places.config, "setup")
     say(f"This writes {places.config}. Enter takes what stands in [brackets].")
     say("Ctrl-C leaves at any time; nothing is changed before the last question.\n")
     try:
@@ -92,7 +77,7 @@ def _converse(arguments: Namespace, places: Places) -> bool:
         return bool(taking.kept(place, before, places))
 
     asked = Questions(
-        _Terminal(),
+        Terminal(),
         _Asked(_paths(arguments, places)),
         before,
         has("provider", "api_key"),
@@ -116,10 +101,8 @@ def _go_on(arguments: Namespace, places: Places) -> None:
         _systemctl("try-reload-or-restart", "NetworkManager.service")
     if places.credstore is not None:
         say("The agent starts again ...")
-        done = _systemctl("restart", _SERVICE)
-        say(
-            "It is there." if done else f"It is not there yet: `journalctl -u {_SERVICE}` says why."
-        )
+        done = _systemctl("restart", SERVICE)
+        say("It is there." if done else f"It is not there yet: `journalctl -u {SERVICE}` says why.")
     else:
         say("`barnacle run` starts the agent, `barnacle chat` talks to it in this terminal.")
     chosen, paths = _surroundings(arguments, places)
@@ -147,36 +130,6 @@ _STATE = Path("/var/lib/barnacle")
 def _paths(arguments: Namespace, places: Places) -> Paths:
     named = getattr(arguments, "state_dir", None)
     return settings.find_paths(os.environ, settings.Settings(), places.config, named)
-
-
-def _places(arguments: Namespace) -> Places:
-    """The machine's where root asks and there is a service, else this person's own."""
-    chosen = getattr(arguments, "config", None)
-    if chosen or os.geteuid() != 0 or not _has_unit(_SERVICE):
-        own = settings.expanded(chosen, os.environ) if chosen else _own_config()
-        return Places(own)
-    if _has_unit(_PROVISION) and Path("/data").is_mount():
-        from agent.provision.__main__ import appliance  # noqa: PLC0415 - the image's own
-
-        return appliance()
-    return Places(SYSTEM_CONFIG, Credstore(Path("/etc/credstore")))
-
-
-def _own_config() -> Path:
-    found = settings.find_config(os.environ)
-    if found is None or found == SYSTEM_CONFIG:
-        return settings.expanded("~/.config/barnacle/barnacle.toml", os.environ)
-    return found
-
-
-def _check_writable(config: Path) -> None:
-    folder = next(path for path in config.parents if path.exists())
-    if not os.access(folder, os.W_OK):
-        raise BadArguments(f"{config} is not yours to write: try `sudo barnacle setup`")
-
-
-def _has_unit(name: str) -> bool:
-    return any((folder / name).exists() for folder in _UNITS)
 
 
 def _systemctl(*words: str) -> bool:

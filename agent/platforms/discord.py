@@ -10,7 +10,7 @@ from agent.channels.discord.limits import Limits
 from agent.channels.settings import ChannelsSettings, DiscordSettings
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.platforms.base import Platform, Reach, place_of
+from agent.platforms.base import Platform, Reach, Wanted, place_of
 from agent.platforms.credentials import find_secret
 
 # It goes into a header: nothing else may be smuggled in with it
@@ -21,6 +21,16 @@ class Discord(Platform):
     """A bot that people write to."""
 
     name = DiscordChannel.name
+    about = "a bot that people write to, in private and in servers"
+    wanted = (
+        Wanted(
+            "token",
+            "The bot's token",
+            "At discord.com/developers make an application; its page Bot gives a token. Switch on "
+            "Message Content Intent there.",
+            is_secret=True,
+        ),
+    )
 
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
         yield _token(_wanted(channels), environ)

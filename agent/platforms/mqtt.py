@@ -12,7 +12,7 @@ from agent.channels.mqtt.topics import Topics
 from agent.channels.settings import ChannelsSettings, MqttSettings
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.platforms.base import Platform, Reach
+from agent.platforms.base import Platform, Reach, Wanted
 from agent.platforms.credentials import find_secret
 from agent.settings import expanded
 from agent.tls import tls_context
@@ -24,6 +24,12 @@ class Mqtt(Platform):
     """A broker at which people and programs write, and the boards are shown."""
 
     name = MqttChannel.name
+    about = "a broker at which people and programs write, and Home Assistant looks"
+    wanted = (
+        Wanted("url", "The broker, such as mqtts://broker.example"),
+        Wanted("user", "Who the agent is there", is_needed=False),
+        Wanted("password", "The password", is_secret=True, is_needed=False),
+    )
 
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
         yield _password(_wanted(channels), environ)

@@ -8,7 +8,7 @@ from agent.channels.ntfy.channel import NtfyChannel
 from agent.channels.settings import ChannelsSettings, NtfySettings
 from agent.config import Secret
 from agent.errors import ConfigRefused
-from agent.platforms.base import Platform, Reach, place_of
+from agent.platforms.base import Platform, Reach, Wanted, place_of
 from agent.platforms.credentials import find_secret
 
 
@@ -16,6 +16,12 @@ class Ntfy(Platform):
     """A topic that telephones subscribe to."""
 
     name = NtfyChannel.name
+    about = "a topic that telephones subscribe to"
+    wanted = (
+        Wanted("base_url", "The server", "ntfy.sh is everybody's; one of your own is better."),
+        Wanted("topic", "The topic: whoever knows its name may read and write there"),
+        Wanted("token", "Its token, tk_..., where it has one", is_secret=True, is_needed=False),
+    )
 
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
         yield _token(_wanted(channels), environ)

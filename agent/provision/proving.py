@@ -5,11 +5,12 @@ Nothing is received or sent there; what cannot be asked now is neither good nor 
 
 import asyncio
 import enum
+import os
 from dataclasses import dataclass
 
 import msgspec
 
-from agent.channels.settings import ChannelsSettings, TelegramSettings
+from agent.channels.settings import ChannelsSettings
 from agent.clock import SystemClock
 from agent.errors import BarnacleError, ChannelRefused, ConfigRefused, KeyRefused
 from agent.http import HttpClient
@@ -63,14 +64,13 @@ async def prove_provider(settings: ProviderSettings) -> Proof:
     return Proof(Verdict.GOOD, "the service answers and takes it", models)
 
 
-async def prove_telegram(settings: TelegramSettings, paths: Paths) -> Proof:
-    """Ask Telegram whose token it is."""
+async def prove_platform(name: str, channels: ChannelsSettings, paths: Paths) -> Proof:
+    """Ask a platform whom it takes the agent for."""
     http = HttpClient()
-    channels = ChannelsSettings(telegram=settings)
     try:
         async with asyncio.timeout(ASK_TIMEOUT_S):
-            reach = Reach(paths, {}, http, SystemClock())
-            said = await platform("telegram").identify(channels, reach)
+            reach = Reach(paths, os.environ, http, SystemClock())
+            said = await platform(name).identify(channels, reach)
     except (ChannelRefused, ConfigRefused) as err:
         return Proof(Verdict.REFUSED, str(err))
     except BarnacleError as err:

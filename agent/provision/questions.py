@@ -9,31 +9,16 @@ from typing import Protocol
 
 from agent.config import Secret, decode
 from agent.errors import ConfigRefused
-from agent.printable import printable_line
 from agent.providers import catalog
 from agent.providers.catalog import KnownService
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import OFFLINE, ProviderSettings
+from agent.provision.asking import KEPT, Asker, Screen
 from agent.provision.proving import Proof, Verdict
 from agent.provision.settings import MachineSettings
 from agent.provision.toml_text import Table, dumps
 
-# What stands for a secret that is kept; as many stars as the shortest Wi-Fi password has letters
-KEPT = "*" * 8
 _SOME_SERVICES = ("openai", "anthropic", "gemini", "openrouter", "groq", "mistral", "ollama")
-_MAX_REASON_CHARS = 300
-
-
-class Screen(Protocol):
-    """Where it is asked and answered."""
-
-    def say(self, text: str) -> None: ...
-
-    def ask(self, question: str) -> str:
-        """What was typed; leaving raises EOFError or KeyboardInterrupt."""
-
-    def ask_secret(self, question: str) -> str:
-        """The same, not shown."""
 
 
 class Prover(Protocol):
@@ -60,6 +45,10 @@ class Questions:
     has_token: bool = False
     has_password: bool = False
 
+    @property
+    def _asker(self) -> Asker:
+        return Asker(self.screen)
+
     def of_agent(self) -> Table:
         """The model service and the platform."""
         table: Table = {"provider": self._provider()}
@@ -75,25 +64,27 @@ class Questions:
         device |= {"hostname": name} if name else {}
         device |= {"timezone": zone} if zone else {}
         table: Table = {"device": device} if device else {}
-        if self._yes("Does it join a Wi-Fi?", usual=False):
+        if self._asker.yes("Does it join a Wi-Fi?", usual=False):
             table["wifi"] = self._wifi()
         return table
 
     def agrees(self, question: str) -> bool:
-        return self._yes(question, usual=True)
+        return self._asker.yes(question, usual=True)
 
     def _provider(self) -> Table:
         before = self._table("provider")
         self.screen.say("Without a language model the device understands simple orders only.")
         usual = str(before.get("kind") or (OFFLINE if not self.has_key else "openai"))
         while True:
-            kind = self._text(f"Which service? {', '.join(_SOME_SERVICES)}, {OFFLINE}, ...", usual)
+            kind = self._asker.text(
+                f"Which service? {', '.join(_SOME_SERVICES)}, {OFFLINE}, ...", usual
+            )
             if kind == OFFLINE:
                 return {**before, "kind": OFFLINE}
             try:
                 service = catalog.find(kind)
             except ValueError as err:
-                self._complain(str(err))
+                self._asker.complain(str(err))
                 continue
             is_same = kind == before.get("kind")
             table = self._asked_service(kind, service, before if is_same else {})
@@ -107,16 +98,16 @@ class Questions:
         while True:
             if not service.url or before.get("base_url"):
                 usual = str(before.get("base_url") or service.own_url)
-                table["base_url"] = self._text("Its address?", usual)
-            key = self._secret("Its API key", may_keep=self.has_key and bool(before))
+                table["base_url"] = self._asker.text("Its address?", usual)
+            key = self._asker.secret("Its API key", may_keep=self.has_key and bool(before))
             table.pop("api_key", None)
             if key:
                 table["api_key"] = key
             elif service.needs_key and not table.get("base_url"):
-                self._complain(f"{service.name} needs a key")
+                self._asker.complain(f"{service.name} needs a key")
                 continue
             proof = self._proof_of_service(table)
-            if table.get("api_key") == KEPT or self._stands(proof):
+            if table.get("api_key") == KEPT or self._asker.stands(proof):
                 return self._with_model(table, service, proof)
             if proof.verdict is Verdict.UNKNOWN:
                 return None
@@ -134,12 +125,12 @@ class Questions:
     def _with_model(self, table: Table, service: KnownService, proof: Proof) -> Table:
         usual = str(table.get("model") or service.model or next(iter(proof.models), ""))
         while True:
-            model = self._text("Which of its models?", usual)
+            model = self._asker.text("Which of its models?", usual)
             if not model:
-                self._complain(f"{service.name} has no usual model: write the name of one")
+                self._asker.complain(f"{service.name} has no usual model: write the name of one")
                 continue
             is_listed = not proof.models or model in proof.models
-            if is_listed or self._yes(f"It does not list {model}. Use it?", usual=False):
+            if is_listed or self._asker.yes(f"It does not list {model}. Use it?", usual=False):
                 break
         return {**table, "model": model} if model != service.model else table
 
@@ -147,32 +138,32 @@ class Questions:
         channels = self._table("channels")
         before = channels.get("telegram")
         is_there = isinstance(before, dict)
-        if not self._yes("Do you want to talk to it over Telegram?", usual=True):
+        if not self._asker.yes("Do you want to talk to it over Telegram?", usual=True):
             return None
         if not is_there:
             self.screen.say("Write to @BotFather in Telegram, send /newbot, and it gives a token.")
         while True:
-            token = self._secret("The bot's token", may_keep=self.has_token and is_there)
+            token = self._asker.secret("The bot's token", may_keep=self.has_token and is_there)
             table: Table = {**before} if isinstance(before, dict) else {}
             if token == KEPT:
                 return {**table, "token": token}
             if not token:
-                self._complain("a bot needs its token")
+                self._asker.complain("a bot needs its token")
                 continue
             try:
                 given = Secret(token)
             except ValueError as err:
-                self._complain(f"the token {err}")
+                self._asker.complain(f"the token {err}")
                 continue
             self.screen.say("Asking Telegram ...")
-            if self._stands(self.prover.telegram(given)):
+            if self._asker.stands(self.prover.telegram(given)):
                 return {**table, "token": token}
 
     def _wifi(self) -> Table:
         while True:
-            wifi: Table = {"ssid": self._text("The name of the network?", "")}
-            password = self._secret("Its password", may_keep=self.has_password)
-            country = self._text("The country, as two letters?", "").upper()
+            wifi: Table = {"ssid": self._asker.text("The name of the network?", "")}
+            password = self._asker.secret("Its password", may_keep=self.has_password)
+            country = self._asker.text("The country, as two letters?", "").upper()
             wifi |= {"password": password} if password else {}
             wifi |= {"country": country} if country else {}
             if self._is_right({"wifi": wifi}):
@@ -180,7 +171,7 @@ class Questions:
 
     def _checked(self, question: str, table: str, key: str) -> str:
         while True:
-            answer = self._text(question, "")
+            answer = self._asker.text(question, "")
             if not answer or self._is_right({table: {key: answer}}):
                 return answer
 
@@ -189,38 +180,9 @@ class Questions:
             decode(dumps(table), MachineSettings, Path("setup"))
         except ConfigRefused as err:
             for line in str(err).splitlines():
-                self._complain(line.removeprefix("setup: "))
+                self._asker.complain(line.removeprefix("setup: "))
             return False
         return True
-
-    def _stands(self, proof: Proof) -> bool:
-        """Whether what was proven is to be used."""
-        if proof.verdict is Verdict.GOOD:
-            self.screen.say(f"Good: {printable_line(proof.said, _MAX_REASON_CHARS)}.")
-            return True
-        self._complain(proof.said)
-        return proof.verdict is Verdict.UNKNOWN and self._yes(
-            "It could not be checked. Use it all the same?", usual=False
-        )
-
-    def _text(self, question: str, usual: str) -> str:
-        shown = f"{question} [{usual}] " if usual else f"{question} "
-        return self.screen.ask(shown).strip() or usual
-
-    def _secret(self, question: str, *, may_keep: bool) -> str:
-        hint = " [the one it has]" if may_keep else ""
-        typed = self.screen.ask_secret(f"{question} (not shown){hint}: ").strip()
-        return typed or (KEPT if may_keep else "")
-
-    def _yes(self, question: str, *, usual: bool) -> bool:
-        while True:
-            answer = self.screen.ask(f"{question} [{'Y/n' if usual else 'y/N'}] ").strip().lower()
-            if answer in {"", "y", "yes", "n", "no"}:
-                return usual if not answer else answer[0] == "y"
-            self._complain("write y or n")
-
-    def _complain(self, text: str) -> None:
-        self.screen.say(f"! {printable_line(text, _MAX_REASON_CHARS)}")
 
     def _table(self, name: str) -> Table:
         table = self.before.get(name)

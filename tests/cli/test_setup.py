@@ -5,23 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import exits, setup
+from agent.cli import exits, places, setup
 from agent.cli.main import main
 from agent.provision.proving import Proof, Verdict
+from tests.fakes.typist import typing
 
 GOOD = Proof(Verdict.GOOD, "it is there", ("small",))
-
-
-class Typist:
-    """Types these answers; then leaves as Ctrl-D does."""
-
-    def __init__(self, *answers: str) -> None:
-        self.answers = list(answers)
-
-    def __call__(self, _question: str = "") -> str:
-        if not self.answers:
-            raise EOFError
-        return self.answers.pop(0)
 
 
 @pytest.fixture
@@ -29,23 +18,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("BARNACLE_CONFIG", raising=False)
     monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
-    monkeypatch.setattr(setup, "SYSTEM_CONFIG", tmp_path / "none.toml")
-    monkeypatch.setattr(setup, "_UNITS", (tmp_path / "units",))
+    monkeypatch.setattr(places, "SYSTEM_CONFIG", tmp_path / "none.toml")
+    monkeypatch.setattr(places, "UNITS", (tmp_path / "units",))
     return tmp_path
 
 
 def _type(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:
-    typist = Typist(*answers)
-    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", typist)
-    monkeypatch.setattr("getpass.getpass", typist)
+    typing(monkeypatch, *answers)
 
     async def good(*_given: object) -> Proof:
         return GOOD
 
     monkeypatch.setattr(setup, "prove_provider", good)
-    monkeypatch.setattr(setup, "prove_telegram", good)
+    monkeypatch.setattr(setup, "prove_platform", good)
 
 
 def _config(home: Path) -> Path:

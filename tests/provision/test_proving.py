@@ -7,16 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.settings import TelegramSettings
+from agent.channels.settings import ChannelsSettings, TelegramSettings
 from agent.config import Secret
 from agent.providers.settings import ProviderSettings
 from agent.provision import proving
-from agent.provision.proving import Verdict, prove_provider, prove_telegram
+from agent.provision.proving import Proof, Verdict, prove_platform, prove_provider
 from agent.settings import Paths
 from tests.fakes import llm_server, telegram_server
 from tests.fakes.raw_server import serving
 
 KEY = "some-" + "key"
+
+
+async def prove_telegram(wanted: TelegramSettings, paths: Paths) -> Proof:
+    return await prove_platform("telegram", ChannelsSettings(telegram=wanted), paths)
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ TABLES = {
     "irc": f'url = "irc://{_NOBODY}"',
     "mqtt": f'url = "mqtt://{_NOBODY}"',
     "ntfy": f'base_url = "http://{_NOBODY}"\ntopic = "topic-of-the-tests-0123456789"',
+    "discord": f'base_url = "http://{_NOBODY}"\ntoken = "MTIz.abc.token-of-the-tests"',
     "webhook": f'reply_url = "http://{_NOBODY}/"\nsecret = "whsec_{"A" * 43}="',
 }
 

@@ -1,0 +1,131 @@
+"""`barnacle channel`: the chat platforms, one added by questions, each tried where it is."""
+
+import sys
+from argparse import Namespace
+
+from agent.channels.settings import ChannelsSettings
+from agent.cli import exits, surroundings
+from agent.cli.loop import run_in_loop
+from agent.cli.output import say, say_json, say_table
+from agent.cli.places import SERVICE, check_writable, places_of
+from agent.cli.screen import Terminal
+from agent.errors import BadArguments
+from agent.health.status import read_status
+from agent.platforms.base import Platform
+from agent.platforms.catalog import NAMES, configured, platform
+from agent.provision import taking
+from agent.provision.asking import Asker
+from agent.provision.platform_questions import PlatformQuestions
+from agent.provision.proving import Proof, Verdict, prove_platform
+from agent.provision.taking import Places
+from agent.provision.toml_text import Table, dumps
+
+_MARKS = {Verdict.GOOD: "ok     ", Verdict.UNKNOWN: "warning", Verdict.REFUSED: "FAILED "}
+
+
+def run(arguments: Namespace) -> int:
+    actions = {"list": _list, "add": _add, "test": _test, "doctor": _test}
+    return actions[arguments.action](arguments)
+
+
+def _list(arguments: Namespace) -> int:
+    settings, paths = surroundings.of(arguments)
+    there = {one.name for one in configured(settings.channels)}
+    status = read_status(paths.status_file)
+    is_running = status is not None and status.is_running
+    troubles = {one.name: one.trouble for one in status.channels} if status and is_running else {}
+    rows = [
+        {"name": name, "about": platform(name).about, "state": _state(name, there, troubles)}
+        for name in NAMES
+    ]
+    if arguments.json:
+        say_json(rows)
+    else:
+        say_table([(row["name"], row["state"], row["about"]) for row in rows])
+        say("`barnacle channel add NAME` asks for what one needs, and tries it.")
+    return exits.OK
+
+
+def _state(name: str, there: set[str], troubles: dict[str, str]) -> str:
+    if name not in there:
+        return "-"
+    if name not in troubles:
+        return "configured"
+    return troubles[name] or "heard"
+
+
+def _test(arguments: Namespace) -> int:
+    settings, paths = surroundings.of(arguments)
+    there = [one.name for one in configured(settings.channels)]
+    named = [arguments.name] if arguments.name else there
+    if not named:
+        raise BadArguments("no platform is configured: `barnacle channel add NAME` adds one")
+    if missing := set(named) - set(there):
+        _known(missing.pop())
+        raise BadArguments(f"there is no [channels.{named[0]}]: `barnacle channel add {named[0]}`")
+    worst = exits.OK
+    for name in named:
+        proof = run_in_loop(prove_platform(name, settings.channels, paths))
+        say(f"{_MARKS[proof.verdict]}  {name:<10}  {proof.said}")
+        worst = exits.FAILED if proof.verdict is not Verdict.GOOD else worst
+    return worst
+
+
+def _add(arguments: Namespace) -> int:
+    wanted = _known(arguments.name)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise BadArguments(
+            "add asks questions, and this is no terminal: write the table yourself "
+            "(`barnacle check --example` has every key)"
+        )
+    places = places_of(arguments)
+    check_writable(places.config, f"channel add {arguments.name}")
+    try:
+        return _converse(arguments, wanted.name, places)
+    except (EOFError, KeyboardInterrupt):
+        say("\nNothing was changed.")
+        return exits.INTERRUPTED
+
+
+def _converse(arguments: Namespace, name: str, places: Places) -> int:
+    before = taking.existing(places.config)
+    paths = surroundings.of(arguments)[1]
+
+    def prove(channels: ChannelsSettings) -> Proof:
+        return run_in_loop(prove_platform(name, channels, paths))
+
+    asked = PlatformQuestions(
+        Terminal(),
+        platform(name),
+        _table(before, name),
+        lambda key: bool(taking.kept(("channels", name, key), before, places)),
+        prove,
+    )
+    table: Table = {"channels": {name: asked.table()}}
+    plan = taking.planned(table, "channel", places)
+    if Asker(Terminal()).yes(f"Write it into {places.config}?", usual=True):
+        taking.take(plan, places)
+        say(f"Written. The agent takes it up when it starts: `sudo systemctl restart {SERVICE}`.")
+        return exits.OK
+    say(f"Nothing was changed. This would stand in {places.config}:\n")
+    say(dumps(_without_secrets(table, name)))
+    return exits.OK
+
+
+def _table(before: Table, name: str) -> Table:
+    channels = before.get("channels")
+    table = channels.get(name) if isinstance(channels, dict) else None
+    return dict(table) if isinstance(table, dict) else {}
+
+
+def _without_secrets(table: Table, name: str) -> Table:
+    secret = {wanted.key for wanted in platform(name).wanted if wanted.is_secret}
+    inner = _table(table, name)
+    shown = {key: "..." if key in secret else value for key, value in inner.items()}
+    return {"channels": {name: shown}}
+
+
+def _known(name: str) -> Platform:
+    if name not in NAMES:
+        raise BadArguments(f"there is no platform {name}: choose from {', '.join(NAMES)}")
+    return platform(name)

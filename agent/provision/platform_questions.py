@@ -1,0 +1,82 @@
+"""The questions of one platform: what its table must say, asked until the platform takes it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.channels.settings import ChannelsSettings
+from agent.config import decode
+from agent.errors import ConfigRefused
+from agent.platforms.base import Platform, Wanted
+from agent.provision.asking import KEPT, Asker, Screen
+from agent.provision.proving import Proof
+from agent.provision.toml_text import Table, dumps
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformQuestions:
+    """One conversation.
+
+    Args:
+        before: the platform's table that there is; empty for none.
+        has: whether a secret of that key is kept.
+        prove: asks the platform itself.
+    """
+
+    screen: Screen
+    platform: Platform
+    before: Table
+    has: Callable[[str], bool]
+    prove: Callable[[ChannelsSettings], Proof]
+
+    def table(self) -> Table:
+        """What is to stand in the configuration, with stars for secrets that are kept."""
+        self.screen.say(f"{self.platform.name}: {self.platform.about}.")
+        while True:
+            table = {**self.before}
+            for wanted in self.platform.wanted:
+                self._ask(wanted, table)
+            if self._stands(table):
+                return table
+
+    def _ask(self, wanted: Wanted, table: Table) -> None:
+        if wanted.how:
+            self.screen.say(wanted.how)
+        asker = Asker(self.screen)
+        while True:
+            if wanted.is_secret:
+                answer = asker.secret(wanted.question, may_keep=self.has(wanted.key))
+            else:
+                answer = asker.text(wanted.question, _shown(table.get(wanted.key)))
+            if answer or not wanted.is_needed:
+                break
+            asker.complain("this is needed")
+        if wanted.is_list:
+            table[wanted.key] = [one.strip() for one in answer.split(",") if one.strip()]
+        elif answer:
+            table[wanted.key] = answer
+        else:
+            table.pop(wanted.key, None)
+
+    def _stands(self, table: Table) -> bool:
+        """Whether it is right in itself, and the platform takes it."""
+        asker = Asker(self.screen)
+        try:
+            channels = decode(
+                dumps({self.platform.name: table}), ChannelsSettings, Path("channels")
+            )
+        except ConfigRefused as err:
+            for line in str(err).splitlines():
+                asker.complain(line.removeprefix("channels: "))
+            return False
+        if KEPT in table.values():
+            # What is kept was taken before, and is not read to be asked about
+            return True
+        self.screen.say("Asking it ...")
+        return asker.stands(self.prove(channels))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(str(one) for one in value)
+    return "" if value is None else str(value)
