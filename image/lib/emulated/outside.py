@@ -126,11 +126,11 @@ def _using(request: Json, found: re.Match[str], last: Json, make: Callable[..., 
     offered = {one["function"]["name"] for one in tools} if isinstance(tools, list) else set()
     is_found = str(last.get("content")).startswith('{"tools":')
     name, number = found[1], len(request["messages"])  # type: ignore[arg-type]  # it is a list
+    if last.get("role") == "tool" and not is_found:
+        return make(f"It says {last.get('content')}")
     if name not in offered and "tool_search" in offered and not is_found:
         query = json.dumps({"query": name.replace("_", " ")})
         return make("", Call("tool_search", query, f"call_{number}"))
-    if last.get("role") == "tool" and not is_found:
-        return make(f"It says {last.get('content')}")
     return make("", Call(name, found[2], f"call_{number}"))
 
 
