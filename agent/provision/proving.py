@@ -6,6 +6,7 @@ Nothing is received or sent there; what cannot be asked now is neither good nor 
 import asyncio
 import enum
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -48,30 +49,31 @@ class Proof:
 
 async def prove_provider(settings: ProviderSettings) -> Proof:
     """Ask a model service for its models."""
-    http = HttpClient()
     wanted = msgspec.structs.replace(settings, model=settings.model or _NO_MODEL)
-    try:
-        async with asyncio.timeout(ASK_TIMEOUT_S):
-            models = await service_provider(wanted, {}, http).list_models()
-    except (KeyRefused, ConfigRefused) as err:
-        return Proof(Verdict.REFUSED, str(err))
-    except BarnacleError as err:
-        return Proof(Verdict.UNKNOWN, str(err))
-    except TimeoutError:
-        return Proof(Verdict.UNKNOWN, f"no answer within {ASK_TIMEOUT_S:.0f} s")
-    finally:
-        await http.aclose()
-    return Proof(Verdict.GOOD, "the service answers and takes it", models)
+
+    async def ask(http: HttpClient) -> Proof:
+        models = await service_provider(wanted, {}, http).list_models()
+        return Proof(Verdict.GOOD, "the service answers and takes it", models)
+
+    return await _proven(ask)
 
 
 async def prove_platform(name: str, channels: ChannelsSettings, paths: Paths) -> Proof:
     """Ask a platform whom it takes the agent for."""
+
+    async def ask(http: HttpClient) -> Proof:
+        reach = Reach(paths, os.environ, http, SystemClock())
+        return Proof(Verdict.GOOD, await platform(name).identify(channels, reach))
+
+    return await _proven(ask)
+
+
+async def _proven(ask: Callable[[HttpClient], Awaitable[Proof]]) -> Proof:
     http = HttpClient()
     try:
         async with asyncio.timeout(ASK_TIMEOUT_S):
-            reach = Reach(paths, os.environ, http, SystemClock())
-            said = await platform(name).identify(channels, reach)
-    except (ChannelRefused, ConfigRefused) as err:
+            return await ask(http)
+    except (KeyRefused, ChannelRefused, ConfigRefused) as err:
         return Proof(Verdict.REFUSED, str(err))
     except BarnacleError as err:
         return Proof(Verdict.UNKNOWN, str(err))
@@ -79,4 +81,3 @@ async def prove_platform(name: str, channels: ChannelsSettings, paths: Paths) ->
         return Proof(Verdict.UNKNOWN, f"no answer within {ASK_TIMEOUT_S:.0f} s")
     finally:
         await http.aclose()
-    return Proof(Verdict.GOOD, said)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import exits, places
+from agent.cli import exits
 from agent.cli.main import main
 from agent.platforms.catalog import NAMES, platform
 from tests.fakes import telegram_server
@@ -14,16 +14,6 @@ from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.typist import typing
 
 pytestmark = pytest.mark.usefixtures("home")
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("BARNACLE_CONFIG", raising=False)
-    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
-    monkeypatch.setattr(places, "SYSTEM_CONFIG", tmp_path / "none.toml")
-    monkeypatch.setattr(places, "UNITS", (tmp_path / "units",))
-    return tmp_path
 
 
 @pytest.fixture

@@ -5,22 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.cli import exits, places, setup
+from agent.cli import exits, setup
 from agent.cli.main import main
 from agent.provision.proving import Proof, Verdict
 from tests.fakes.typist import typing
 
 GOOD = Proof(Verdict.GOOD, "it is there", ("small",))
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("BARNACLE_CONFIG", raising=False)
-    monkeypatch.setattr("agent.settings.SYSTEM_CONFIG", tmp_path / "none.toml")
-    monkeypatch.setattr(places, "SYSTEM_CONFIG", tmp_path / "none.toml")
-    monkeypatch.setattr(places, "UNITS", (tmp_path / "units",))
-    return tmp_path
 
 
 def _type(monkeypatch: pytest.MonkeyPatch, *answers: str) -> None:

@@ -9,7 +9,8 @@ import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
-from agent.channels.answers import OpenQuestions, in_words
+from agent.channels import worded
+from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.email import posting
 from agent.channels.email.letter import File, Letter, parsed, read_letter, why_not_for_us
@@ -98,21 +99,16 @@ class EmailChannel(Channel):
         return split(text, MAX_PART_CHARS, len)
 
     async def ask(self, address: Address, question: Question) -> Answer:
-        # Before it is shown: a quick answer must find the question open
-        waiting = asyncio.ensure_future(self._questions.wait(address, question))
-        try:
-            # Its first step opens it
-            await asyncio.sleep(0)
+        async def put(message: Outbound) -> None:
             heading = await self._threads.heading(address.message_id)
             own_id = self._id(f"question.{question.question_id}.{int(self._clock.wall_s())}")
             thread = address.thread or ""
-            text = in_words(question)
+            answers = address.message_id
             await self._post(
-                Draft(address.target, text, own_id, address.message_id, thread, heading), []
+                Draft(message.recipient, message.text, own_id, answers, thread, heading), []
             )
-            return await waiting
-        finally:
-            waiting.cancel()
+
+        return await worded.ask(self._questions, address, question, put)
 
     async def _take_new(self, mailbox: Mailbox, deliver: Deliver) -> None:
         async for arrived in mailbox.new(self._position):

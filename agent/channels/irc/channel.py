@@ -8,6 +8,7 @@ import contextlib
 import logging
 from collections.abc import Iterator
 
+from agent.channels import worded
 from agent.channels.answers import OpenQuestions, in_words
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Question
 from agent.channels.irc.pace import BURST_LINES, EVERY_S, Pace
@@ -96,15 +97,9 @@ class IrcChannel(Channel):
         told = [piece for line in in_words(question).splitlines() for piece in _pieces(line)]
         if len(told) > MAX_QUESTION_LINES:
             return Answer.NONE
-        # Before it is shown: a quick answer must find the question open
-        waiting = asyncio.ensure_future(self._questions.wait(address, question))
-        try:
-            # Its first step opens it
-            await asyncio.sleep(0)
-            await self._say(address.target, told)
-            return await waiting
-        finally:
-            waiting.cancel()
+        return await worded.ask(
+            self._questions, address, question, lambda _: self._say(address.target, told)
+        )
 
     async def _say(self, target: str, lines: list[str]) -> None:
         welcome = self._welcome
