@@ -15,11 +15,9 @@ def run(bench: Bench, amount: int) -> str:
     del amount
     outside = bench.with_board()
     shell = bench.shell
-    outside.ask("turn on the led", "The led is on now.")
     before = shell.run(_MAIN)
+    off_ms = safe_after_ms(bench, lambda: shell.send(f"kill -STOP {before}"))
     begun_s = time.monotonic()
-    shell.run(f"kill -STOP {before}")
-    off_ms = safe_after_ms(bench, "led")
     expect(off_ms <= LEASE_MS + MARGIN_MS, f"the led was on for {off_ms:.0f} ms without the agent")
     since = len(outside.shown())
     outside.write("Hello there")

@@ -13,10 +13,9 @@ def run(bench: Bench, amount: int) -> str:
     outside = bench.with_board()
     device = bench.shell.run("systemctl show -P WatchdogDevice; cat /sys/class/watchdog/*/state")
     expect("inactive" not in device and "active" in device, f"no watchdog is armed: {device}")
-    outside.ask("turn on the led", "The led is on now.")
     # Without a way out of its own: a crash that does not restart is a hang
-    bench.shell.send("echo 0 >/proc/sys/kernel/panic; echo c >/proc/sysrq-trigger")
-    off_ms = safe_after_ms(bench, "led")
+    hang = "echo 0 >/proc/sys/kernel/panic; echo c >/proc/sysrq-trigger"
+    off_ms = safe_after_ms(bench, lambda: bench.shell.send(hang))
     reset_s = bench.guest.wait_for_end(_RESET_S)
     expect(off_ms <= LEASE_MS + MARGIN_MS, f"the led was on for {off_ms:.0f} ms without the agent")
     took_s = bench.start()
