@@ -150,6 +150,21 @@ class WebhookSettings(Section, frozen=True, kw_only=True):
     secret_file: str = ""
 
 
+class WhatsAppSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.whatsapp]` section: a number at its Cloud API; needs `[gateway]`."""
+
+    # Not the number itself; needed, as the two secrets are
+    phone_number_id: Annotated[str, Meta(pattern=r"^[0-9]{0,32}$")] = ""
+    # Of a system user of the business; or a file that holds nothing else, which is better
+    token: Secret = Secret()
+    token_file: str = ""
+    # What posts are signed with
+    app_secret: Secret = Secret()
+    app_secret_file: str = ""
+    # Something of one's own in between is named here
+    base_url: Address = "https://graph.facebook.com"
+
+
 class MqttSettings(Section, frozen=True, kw_only=True):
     """The `[channels.mqtt]` section: a broker at which people and programs write."""
 
@@ -198,6 +213,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     email: EmailSettings | None = None
     irc: IrcSettings | None = None
     webhook: WebhookSettings | None = None
+    whatsapp: WhatsAppSettings | None = None
     mqtt: MqttSettings | None = None
     ntfy: NtfySettings | None = None
     speech: SpeechSettings | None = None

@@ -6,7 +6,14 @@ import pytest
 
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
-from tests.fakes import discord_server, irc_server, mail_server, signal_daemon, telegram_server
+from tests.fakes import (
+    discord_server,
+    irc_server,
+    mail_server,
+    signal_daemon,
+    telegram_server,
+    whatsapp_platform,
+)
 from tests.fakes.discord_platform import DiscordPlatform
 from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.irc_platform import IrcPlatform
@@ -65,7 +72,20 @@ async def email(folder: Path) -> AsyncIterator[Platform]:
     await smtp.stop()
 
 
-PLATFORMS = {"telegram": telegram, "signal": signal, "discord": discord, "irc": irc, "email": email}
+@contextlib.asynccontextmanager
+async def whatsapp(folder: Path) -> AsyncIterator[Platform]:
+    async with whatsapp_platform.running(folder) as made:
+        yield made
+
+
+PLATFORMS = {
+    "telegram": telegram,
+    "signal": signal,
+    "discord": discord,
+    "irc": irc,
+    "email": email,
+    "whatsapp": whatsapp,
+}
 
 
 @pytest.fixture(params=PLATFORMS)

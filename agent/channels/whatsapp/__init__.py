@@ -1,0 +1,1 @@
+"""WhatsApp by the Cloud API of its maker: pushed to us, and answered over HTTP."""

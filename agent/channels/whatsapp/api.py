@@ -1,0 +1,152 @@
+"""The calls to the Graph API of one business number.
+
+The only module that knows addresses; the token goes to the platform alone and is in no error.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+import msgspec
+
+from agent.channels.forms import Form
+from agent.channels.whatsapp.failures import failure
+from agent.config import Secret
+from agent.errors import ChannelUnavailable, MessageRefused, NetworkError
+from agent.http import HttpAnswer, HttpClient, HttpRequest
+from agent.messages import Attachment
+from agent.printable import printable_line
+
+# Two years of life each; calls that we make have been the same in all of them
+GRAPH_VERSION = "v24.0"
+# The platform answers in a fraction of it
+CALL_TIMEOUT_S = 20.0
+# A file over a slow line; the platform answers when it has all of it
+UPLOAD_TIMEOUT_S = 180.0
+# An answer is a few ids
+MAX_ANSWER_BYTES = 64 * 1024
+# Where the platform keeps files; the token goes nowhere else
+_FILE_HOSTS = (".fbsbx.com", ".facebook.com", ".whatsapp.net", ".whatsapp.com", ".fbcdn.net")
+_OK = 200
+
+
+class _Error(msgspec.Struct, frozen=True):
+    code: int = 0
+    error_subcode: int = 0
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What any answer may hold."""
+
+    error: _Error = _Error()
+    id: str = ""
+    url: str = ""
+    file_size: int | str = 0
+    display_phone_number: str = ""
+    verified_name: str = ""
+
+
+class WhatsAppApi:
+    """One number."""
+
+    def __init__(self, base_url: str, number_id: str, token: Secret, http: HttpClient) -> None:
+        self._base_url = base_url.rstrip("/")
+        self.number_id = number_id
+        self._token = token
+        self._http = http
+
+    async def send(self, message: Mapping[str, object]) -> None:
+        """Return when the platform has it.
+
+        Raises:
+            ChannelError: it has not.
+        """
+        content = msgspec.json.encode({"messaging_product": "whatsapp", **message})
+        headers = {**self._headers(), "content-type": "application/json"}
+        await self._told(HttpRequest("POST", self._of_number("messages"), headers, content))
+
+    async def upload(self, file: Attachment, kind: str) -> str:
+        """The id that it can be sent with; it is a file's own business how it is read."""
+        form = Form({"messaging_product": "whatsapp", "type": kind}, "file", file)
+        headers = {**self._headers(), **form.headers}
+        request = HttpRequest("POST", self._of_number("media"), headers, form.pieces())
+        told = await self._told(request, UPLOAD_TIMEOUT_S)
+        if not told.id:
+            raise ChannelUnavailable("WhatsApp took a file and gave no id for it")
+        return told.id
+
+    @asynccontextmanager
+    async def media(self, media_id: str) -> AsyncIterator[HttpAnswer]:
+        """A file that a person sent: first its place, which is good for minutes, then the file.
+
+        Raises:
+            ChannelError: it is not to be had.
+        """
+        url = f"{self._base_url}/{GRAPH_VERSION}/{media_id}?phone_number_id={self.number_id}"
+        told = await self._told(HttpRequest("GET", url, self._headers()))
+        if not self._is_platforms(told.url):
+            raise MessageRefused("it is at a place that is not WhatsApp's")
+        async with self._exchange(
+            HttpRequest("GET", told.url, self._headers()), CALL_TIMEOUT_S
+        ) as answer:
+            yield answer
+
+    async def whoami(self) -> str:
+        """The number as people see it, and its name."""
+        told = await self._told(
+            HttpRequest(
+                "GET",
+                f"{self._of_number('')}?fields=display_phone_number,verified_name",
+                self._headers(),
+            )
+        )
+        number = printable_line(told.display_phone_number, 40) or f"number {self.number_id}"
+        name = printable_line(told.verified_name, 100)
+        return f"{number} ({name})" if name else number
+
+    def _of_number(self, what: str) -> str:
+        return f"{self._base_url}/{GRAPH_VERSION}/{self.number_id}/{what}".rstrip("/")
+
+    def _headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._token.reveal()}"}
+
+    def _is_platforms(self, url: str) -> bool:
+        if url.startswith(f"{self._base_url}/"):
+            return True
+        try:
+            parts = urlsplit(url)
+            host = (parts.hostname or "").lower()
+        except ValueError:
+            return False
+        return parts.scheme == "https" and host.endswith(_FILE_HOSTS)
+
+    async def _told(self, request: HttpRequest, timeout_s: float = CALL_TIMEOUT_S) -> _Told:
+        async with self._exchange(request, timeout_s) as answer:
+            return await _read(answer)
+
+    @asynccontextmanager
+    async def _exchange(self, request: HttpRequest, timeout_s: float) -> AsyncIterator[HttpAnswer]:
+        try:
+            async with self._http.exchange(request, timeout_s) as answer:
+                if answer.status != _OK:
+                    error = (await _read(answer)).error
+                    wait_s = _seconds(answer.header("retry-after"))
+                    raise failure(answer.status, error.code, error.error_subcode, wait_s)
+                yield answer
+        except NetworkError as err:
+            raise ChannelUnavailable(f"WhatsApp: {err}") from err
+
+
+async def _read(answer: HttpAnswer) -> _Told:
+    content = b""
+    while (piece := await answer.read()) and len(content) < MAX_ANSWER_BYTES:
+        content += piece
+    try:
+        return msgspec.json.decode(content, type=_Told)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _Told()
+
+
+def _seconds(told: str) -> float:
+    is_number = told.isascii() and told.isdigit() and len(told) < 10  # noqa: PLR2004 - no huge ints
+    return float(told) if is_number else 0.0

@@ -1,0 +1,273 @@
+"""What WhatsApp posts, and what a person meant by it.
+
+One post may hold several messages of several people; one that cannot be read costs no other.
+Reactions, edits and notices of the platform are no messages.
+"""
+
+import logging
+from collections.abc import Iterator
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line, printable_text
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+NAME = "whatsapp"
+# As of any message of a person
+MAX_TEXT_CHARS = 64 * 1024
+MAX_NAME_CHARS = 128
+# A post has been limited to 1 MB; more than this in one is no chat
+MAX_MESSAGES = 200
+_FIELD = "messages"
+# What has a file, and what a person would call it
+FILES = {
+    "image": "a picture",
+    "audio": "a sound",
+    "video": "a video",
+    "document": "a file",
+    "sticker": "a sticker",
+}
+_SILENT = frozenset({"reaction", "system", "edit", "revoke", "ephemeral"})
+
+# Numbers, or what stands for somebody who shows none
+PersonId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.]{1,140}\Z")]
+MessageId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._=+/:-]{1,256}\Z")]
+MediaId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,128}\Z")]
+
+
+class Media(msgspec.Struct, frozen=True):
+    """A file, by the id that it is asked for with."""
+
+    id: MediaId
+    mime_type: str = ""
+    caption: str = ""
+    filename: str = ""
+    voice: bool = False
+
+
+class _Text(msgspec.Struct, frozen=True):
+    body: str = ""
+
+
+class _Place(msgspec.Struct, frozen=True):
+    latitude: float
+    longitude: float
+    name: str = ""
+    address: str = ""
+
+
+class _Reply(msgspec.Struct, frozen=True):
+    id: str = ""
+    title: str = ""
+
+
+class _Interactive(msgspec.Struct, frozen=True):
+    button_reply: _Reply | None = None
+    list_reply: _Reply | None = None
+
+
+class _Name(msgspec.Struct, frozen=True):
+    formatted_name: str = ""
+
+
+class _Phone(msgspec.Struct, frozen=True):
+    phone: str = ""
+
+
+class _Card(msgspec.Struct, frozen=True):
+    name: _Name = _Name()
+    phones: tuple[_Phone, ...] = ()
+
+
+class _Context(msgspec.Struct, frozen=True):
+    forwarded: bool = False
+    frequently_forwarded: bool = False
+
+
+class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
+    """One message; `from_user_id` is of who shows no number."""
+
+    id: MessageId
+    type: str
+    sender: PersonId | None = None
+    from_user_id: PersonId | None = None
+    group_id: str = ""
+    timestamp: str = ""
+    text: _Text = _Text()
+    button: dict[str, object] = {}
+    image: Media | None = None
+    audio: Media | None = None
+    video: Media | None = None
+    document: Media | None = None
+    sticker: Media | None = None
+    location: _Place | None = None
+    contacts: tuple[_Card, ...] = ()
+    interactive: _Interactive = _Interactive()
+    context: _Context = _Context()
+
+    @property
+    def person(self) -> str:
+        return self.sender or self.from_user_id or ""
+
+    @property
+    def media(self) -> Media | None:
+        return self.image or self.audio or self.video or self.document or self.sticker
+
+    @property
+    def pressed(self) -> str:
+        """What the button carries that was pressed; empty where none was."""
+        reply = self.interactive.button_reply
+        return reply.id if reply is not None else ""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """Why a message of ours did not arrive."""
+
+    code: int = 0
+    title: str = ""
+
+
+class Status(msgspec.Struct, frozen=True):
+    """What became of a message of ours."""
+
+    status: str = ""
+    recipient_id: str = ""
+    errors: tuple[Failure, ...] = ()
+
+
+class _Profile(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Contact(msgspec.Struct, frozen=True):
+    profile: _Profile = _Profile()
+    wa_id: str = ""
+    user_id: str = ""
+
+
+class _Metadata(msgspec.Struct, frozen=True):
+    phone_number_id: str = ""
+
+
+class _Value(msgspec.Struct, frozen=True):
+    metadata: _Metadata = _Metadata()
+    contacts: tuple[_Contact, ...] = ()
+    messages: tuple[msgspec.Raw, ...] = ()
+    statuses: tuple[msgspec.Raw, ...] = ()
+
+
+class _Change(msgspec.Struct, frozen=True):
+    field: str = ""
+    value: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    changes: tuple[_Change, ...] = ()
+
+
+class _Post(msgspec.Struct, frozen=True):
+    entry: tuple[_Entry, ...] = ()
+
+
+class Said(msgspec.Struct, frozen=True):
+    """A message with the name that its sender has given themselves."""
+
+    message: Message
+    name: str
+
+
+def read(body: bytes, number_id: str) -> Iterator[Said | Status]:
+    """What was said to this number, and what became of what it said.
+
+    Raises:
+        ValueError: it is no post of the platform.
+    """
+    try:
+        post = msgspec.json.decode(body, type=_Post)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+        raise ValueError("the body is no post of WhatsApp") from err
+    changes = [change for entry in post.entry for change in entry.changes]
+    values = [_decoded(change.value, _Value) for change in changes if change.field == _FIELD]
+    # A second number of the same business has an agent of its own, or none
+    ours = [one for one in values if one and one.metadata.phone_number_id == number_id]
+    return (said for value in ours for said in _of_value(value))
+
+
+def _of_value(value: _Value) -> Iterator[Said | Status]:
+    names = {
+        known: one.profile.name for one in value.contacts for known in (one.wa_id, one.user_id)
+    }
+    for raw in value.messages[:MAX_MESSAGES]:
+        message = _decoded(raw, Message)
+        if message is not None and message.person:
+            yield Said(message, printable_line(names.get(message.person, ""), MAX_NAME_CHARS))
+    for raw in value.statuses[:MAX_MESSAGES]:
+        if (status := _decoded(raw, Status)) is not None:
+            yield status
+
+
+def inbound_of(said: Said, now_s: float) -> Inbound | None:
+    """The message; None where it is none."""
+    message = said.message
+    # The answer would go to one of them alone
+    if message.type in _SILENT or message.group_id:
+        return None
+    text = _words(message)
+    if not text and message.media is None:
+        return None
+    return Inbound(
+        message_id=message.id,
+        channel=NAME,
+        sender=message.person,
+        reply_target=message.person,
+        text=text,
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        sender_name=said.name,
+        sent_at_s=_time(message.timestamp),
+        is_forwarded=message.context.forwarded or message.context.frequently_forwarded,
+    )
+
+
+def _words(message: Message) -> str:
+    if message.media is not None:
+        return printable_text(message.media.caption, MAX_TEXT_CHARS).strip()
+    if message.location is not None:
+        return _place_in_words(message.location)
+    if message.contacts:
+        return "\n".join(_card_in_words(card) for card in message.contacts[:10])
+    chosen = message.interactive.button_reply or message.interactive.list_reply
+    told = message.button.get("text")
+    text = message.text.body or (chosen.title if chosen else "")
+    text = text or (told if isinstance(told, str) else "")
+    text = printable_text(text, MAX_TEXT_CHARS).strip()
+    return text or f"[{printable_line(message.type, 30)}: a message that nothing here can read]"
+
+
+def _place_in_words(place: _Place) -> str:
+    named = printable_line(", ".join(filter(None, (place.name, place.address))), 300)
+    return f"[a place: {place.latitude:.6f}, {place.longitude:.6f}{f' ({named})' if named else ''}]"
+
+
+def _card_in_words(card: _Card) -> str:
+    told = ", ".join([card.name.formatted_name, *(one.phone for one in card.phones[:5])])
+    return f"[a contact: {printable_line(told, 200)}]"
+
+
+def _time(told: str) -> float | None:
+    is_number = told.isascii() and told.isdigit() and len(told) < 12  # noqa: PLR2004 - no huge ints
+    return float(told) if is_number else None
+
+
+def _decoded(raw: msgspec.Raw, kind: type[T]) -> T | None:
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+        _log.warning("whatsapp: a part of a post cannot be read: %s", printable_line(str(err), 200))
+        return None
