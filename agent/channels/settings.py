@@ -106,6 +106,21 @@ class DiscordSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
+class SlackSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.slack]` section: an app of a workspace, by Socket Mode."""
+
+    # Of the app in the workspace, xoxb-...; or a file that holds nothing else, which is better
+    token: Secret = Secret()
+    token_file: str = ""
+    # Of the app itself, xapp-..., with the right connections:write
+    app_token: Secret = Secret()
+    app_token_file: str = ""
+    # Something of one's own in between is named here
+    base_url: Address = "https://slack.com"
+    # In channels it hears those who mention it or answer it in a thread, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
+
+
 class EmailSettings(Section, frozen=True, kw_only=True):
     """The `[channels.email]` section: a mailbox of the agent's own."""
 
@@ -210,6 +225,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None
     discord: DiscordSettings | None = None
+    slack: SlackSettings | None = None
     email: EmailSettings | None = None
     irc: IrcSettings | None = None
     webhook: WebhookSettings | None = None

@@ -11,6 +11,7 @@ from tests.fakes import (
     irc_server,
     mail_server,
     signal_daemon,
+    slack_server,
     telegram_server,
     whatsapp_platform,
 )
@@ -21,6 +22,7 @@ from tests.fakes.irc_server import CHANNEL, Visitor
 from tests.fakes.relay import Relay
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_platform import SignalPlatform
+from tests.fakes.slack_platform import SlackPlatform
 from tests.fakes.telegram_platform import TelegramPlatform
 
 Check = Callable[[Platform], Awaitable[None]]
@@ -47,6 +49,14 @@ async def discord(folder: Path) -> AsyncIterator[Platform]:
     http = HttpClient()
     async with discord_server.running() as server:
         yield DiscordPlatform(server, http, folder)
+        await http.aclose()
+
+
+@contextlib.asynccontextmanager
+async def slack(folder: Path) -> AsyncIterator[Platform]:
+    http = HttpClient()
+    async with slack_server.running() as server:
+        yield SlackPlatform(server, http, folder)
         await http.aclose()
 
 
@@ -82,6 +92,7 @@ PLATFORMS = {
     "telegram": telegram,
     "signal": signal,
     "discord": discord,
+    "slack": slack,
     "irc": irc,
     "email": email,
     "whatsapp": whatsapp,

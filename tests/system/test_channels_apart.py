@@ -30,6 +30,8 @@ TABLES = {
     "mqtt": f'url = "mqtt://{_NOBODY}"',
     "ntfy": f'base_url = "http://{_NOBODY}"\ntopic = "topic-of-the-tests-0123456789"',
     "discord": f'base_url = "http://{_NOBODY}"\ntoken = "MTIz.abc.token-of-the-tests"',
+    "slack": f'base_url = "http://{_NOBODY}"\ntoken = "xoxb-1-of-the-tests"\n'
+    'app_token = "xapp-1-of-the-tests"',
     "whatsapp": f'base_url = "http://{_NOBODY}"\nphone_number_id = "1"\n'
     'token = "x-of-the-tests"\napp_secret = "x-of-the-tests"',
     "webhook": f'reply_url = "http://{_NOBODY}/"\nsecret = "whsec_{"A" * 43}="',

@@ -1,0 +1,126 @@
+"""An answer into its channel, its draft before it, and its files after it.
+
+Slack knows no message twice: one whose acknowledgement was lost on the way is sent again.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+
+from agent.channels.drafts import Draft, Drafts
+from agent.channels.outgoing import Unfinished, unsendable
+from agent.channels.slack.api import ApiRefused, SlackApi
+from agent.channels.slack.understanding import is_ts
+from agent.channels.slack.words import QUIET, first_part, shown
+from agent.clock import Clock
+from agent.errors import ChannelUnavailable
+from agent.messages import Attachment, Outbound
+
+_log = logging.getLogger(__name__)
+
+# About fifty changes a minute are taken, of all channels together
+INTERVAL_S = 1.2
+# Slack takes a GB; what is larger than this is better fetched from the device
+MAX_FILE_BYTES = 50 * 1024 * 1024
+# A number of Slack's is seconds and millionths of one, with a point between
+_MILLIONTHS = 1_000_000
+
+
+class SlackDrafts(Drafts):
+    """Messages that are changed until they are the answer."""
+
+    def __init__(self, api: SlackApi, clock: Clock) -> None:
+        super().__init__(clock)
+        self._api = api
+        # Until when nothing is shown: Slack wanted to be left alone
+        self._silent_until_s = 0.0
+
+    def _interval_s(self, draft: Draft) -> float:
+        return INTERVAL_S
+
+    def _silence_s(self, draft: Draft) -> float:
+        return max(self._silent_until_s - self._clock.monotonic_s(), 0.0)
+
+    async def _put(self, draft: Draft, text: str) -> None:
+        place = {"channel": draft.inbound.reply_target}
+        body = {**place, "text": shown(first_part(text)), **QUIET}
+        try:
+            if draft.message_id:
+                await self._api.call("chat.update", {**body, "ts": ts_of(draft.message_id)})
+            else:
+                told = await self._api.call(
+                    "chat.postMessage", body | in_thread(draft.inbound.thread)
+                )
+                draft.message_id = number_of(told.get("ts"))
+        except ChannelUnavailable as err:
+            # The next one may come through
+            _log.info("a draft is not shown now: %s", err)
+            self._silent_until_s = self._clock.monotonic_s() + (err.retry_after_s or 0.0)
+
+
+class Sending:
+    """Sends messages, in the order in which it is asked to."""
+
+    def __init__(self, api: SlackApi, drafts: SlackDrafts) -> None:
+        self._api = api
+        self._drafts = drafts
+        self._unfinished = Unfinished()
+
+    async def send(self, message: Outbound) -> None:
+        """Return when the platform has all of it.
+
+        Raises:
+            ChannelError: it has not.
+        """
+        await self._unfinished.go_on(message, self._say, self._give)
+
+    async def _say(self, message: Outbound) -> None:
+        body = {"channel": message.recipient, "text": shown(message.text), **QUIET}
+        draft = await self._drafts.end(message) if message.part == 0 else 0
+        if not (draft and await self._became(body, draft)):
+            await self._api.call("chat.postMessage", body | in_thread(message.thread))
+        if message.part == 0:
+            self._drafts.forget(message)
+
+    async def _became(self, body: dict[str, object], draft: int) -> bool:
+        """Whether the draft is the answer now."""
+        try:
+            await self._api.call("chat.update", {**body, "ts": ts_of(draft)})
+        except ApiRefused as err:
+            # Somebody deleted it: the answer comes as a message
+            _log.info("a draft cannot become the answer: %s", err)
+            return False
+        return True
+
+    async def _give(self, message: Outbound, file: Attachment) -> None:
+        trouble = unsendable(file, MAX_FILE_BYTES, "are sent to Slack")
+        if trouble:
+            body = {"channel": message.recipient, "text": shown(trouble), **QUIET}
+            await self._api.call("chat.postMessage", body | in_thread(message.thread))
+            return
+        path = Path(file.path)
+        size = (await asyncio.to_thread(path.stat)).st_size
+        named = {"filename": file.name or path.name, "length": str(size)}
+        told = await self._api.ask("files.getUploadURLExternal", named)
+        url, known = told.get("upload_url"), told.get("file_id")
+        if not isinstance(url, str) or not isinstance(known, str):
+            raise ChannelUnavailable("Slack told no address to send a file to")
+        await self._api.upload(url, path, size)
+        whole = {"files": [{"id": known, "title": named["filename"]}]}
+        place = {"channel_id": message.recipient} | in_thread(message.thread)
+        await self._api.call("files.completeUploadExternal", whole | place)
+
+
+def in_thread(thread: str | None) -> dict[str, object]:
+    """What puts a message beneath another."""
+    return {"thread_ts": thread} if thread else {}
+
+
+def number_of(ts: object) -> int:
+    """A message's number in Slack as a whole number; 0 of what is none."""
+    return int(ts.replace(".", "")) if isinstance(ts, str) and is_ts(ts) else 0
+
+
+def ts_of(number: int) -> str:
+    """The same back."""
+    return f"{number // _MILLIONTHS}.{number % _MILLIONTHS:06d}"

@@ -1,0 +1,77 @@
+from pathlib import Path
+
+import pytest
+
+from agent.channels.settings import ChannelsSettings, SlackSettings
+from agent.clock import SystemClock
+from agent.config import Secret
+from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused
+from agent.http import HttpClient
+from agent.platforms.base import Reach
+from agent.platforms.catalog import platform
+from agent.settings import Paths
+from tests.canaries import secret
+from tests.fakes import slack_server
+from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, Fault
+
+OTHER_TOKEN = f"xoxb-9-{secret('another')}"
+
+
+def wanted(
+    url: str = "https://slack.com", token: str = BOT_TOKEN, app_token: str = APP_TOKEN
+) -> ChannelsSettings:
+    tokens = {"token": Secret(token), "app_token": Secret(app_token)}
+    return ChannelsSettings(slack=SlackSettings(base_url=url, **tokens))
+
+
+def reach(folder: Path, http: HttpClient | None = None, **environ: str) -> Reach:
+    return Reach(Paths(None, folder), environ, http or HttpClient(), SystemClock())
+
+
+def test_both_tokens_are_found_in_the_environment_and_told_to_whoever_hides_them() -> None:
+    given = {"BARNACLE_SLACK_TOKEN": BOT_TOKEN, "BARNACLE_SLACK_APP_TOKEN": APP_TOKEN}
+    told = platform("slack").secrets(ChannelsSettings(slack=SlackSettings()), given)
+    assert [one.reveal() for one in told] == [BOT_TOKEN, APP_TOKEN]
+
+
+@pytest.mark.parametrize(
+    ("token", "app_token", "where"),
+    [("", APP_TOKEN, "OAuth & Permissions"), (BOT_TOKEN, "", "connections:write")],
+)
+def test_without_a_token_it_is_said_where_to_get_it(
+    token: str, app_token: str, where: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigRefused, match=where):
+        platform("slack").open(wanted(token=token, app_token=app_token), reach(tmp_path))
+
+
+@pytest.mark.parametrize("token", [f"Bearer {BOT_TOKEN}", APP_TOKEN, f"{BOT_TOKEN}/../x", "xoxb-"])
+def test_a_token_that_is_none_is_refused_and_not_repeated(token: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigRefused, match="begins with xoxb-") as caught:
+        platform("slack").open(wanted(token=token), reach(tmp_path))
+    assert token == "xoxb-" or token not in str(caught.value)
+
+
+async def test_the_platform_says_who_the_app_is(tmp_path: Path) -> None:
+    http = HttpClient()
+    async with slack_server.running() as server:
+        said = await platform("slack").identify(wanted(server.url), reach(tmp_path, http))
+        assert said == "@barnacle (id U0BARNACLE) is in Lab, and Socket Mode is on"
+        assert not server.begun
+    await http.aclose()
+
+
+async def test_a_token_that_is_not_taken_is_named_with_the_way_to_another(tmp_path: Path) -> None:
+    http = HttpClient()
+    async with slack_server.running() as server:
+        refused = wanted(server.url, OTHER_TOKEN)
+        with pytest.raises(ChannelRefused, match=r"channels\.slack\.token .*apps") as caught:
+            await platform("slack").identify(refused, reach(tmp_path, http))
+        assert OTHER_TOKEN not in str(caught.value)
+        refused = wanted(server.url, app_token="xapp-1-no")
+        with pytest.raises(ChannelRefused, match=r"channels\.slack\.app_token"):
+            await platform("slack").identify(refused, reach(tmp_path, http))
+        server.faults.append(Fault(r"auth\.test", html=502))
+        with pytest.raises(ChannelUnavailable, match="in trouble"):
+            await platform("slack").identify(wanted(server.url), reach(tmp_path, http))
+    await http.aclose()
