@@ -2,9 +2,8 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
 from agent.config import Secret, Section
+from msgspec import Meta
 
 Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$", description="a URL")]
 ReplyAddress = Annotated[
@@ -155,6 +154,19 @@ class IrcSettings(Section, frozen=True, kw_only=True):
     password_file: str = ""
 
 
+class LarkSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.lark]` section: a bot of an app of Lark, or Feishu."""
+
+    # Of the app's page Credentials; both needed
+    app_id: Annotated[str, Meta(max_length=100)] = ""
+    app_secret: Secret = Secret()
+    app_secret_file: str = ""
+    # In China https://open.feishu.cn
+    base_url: Address = "https://open.larksuite.com"
+    # In groups it hears those who mention it, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
+
+
 class WebhookSettings(Section, frozen=True, kw_only=True):
     """The `[channels.webhook]` section: a program that speaks for people; needs `[gateway]`."""
 
@@ -228,6 +240,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     slack: SlackSettings | None = None
     email: EmailSettings | None = None
     irc: IrcSettings | None = None
+    lark: LarkSettings | None = None
     webhook: WebhookSettings | None = None
     whatsapp: WhatsAppSettings | None = None
     mqtt: MqttSettings | None = None

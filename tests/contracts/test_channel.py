@@ -3,12 +3,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
 from tests.fakes import (
     discord_server,
     irc_server,
+    lark_server,
     mail_server,
     signal_daemon,
     slack_server,
@@ -19,6 +19,7 @@ from tests.fakes.discord_platform import DiscordPlatform
 from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.irc_platform import IrcPlatform
 from tests.fakes.irc_server import CHANNEL, Visitor
+from tests.fakes.lark_platform import LarkPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_platform import SignalPlatform
@@ -88,12 +89,21 @@ async def whatsapp(folder: Path) -> AsyncIterator[Platform]:
         yield made
 
 
+@contextlib.asynccontextmanager
+async def lark(folder: Path) -> AsyncIterator[Platform]:
+    http = HttpClient()
+    async with lark_server.running() as server:
+        yield LarkPlatform(server, http, folder)
+        await http.aclose()
+
+
 PLATFORMS = {
     "telegram": telegram,
     "signal": signal,
     "discord": discord,
     "slack": slack,
     "irc": irc,
+    "lark": lark,
     "email": email,
     "whatsapp": whatsapp,
 }

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-
 from agent.platforms.catalog import NAMES, platform
 from tests.fakes.daemon_process import DaemonProcess
 
@@ -27,6 +26,7 @@ TABLES = {
     "email": f'address = "b@example.org"\nimap = "imap://{_NOBODY}"\npassword = "x-of-the-tests"\n'
     f'smtp = "submission://{_NOBODY}"\nauthserv_id = "mx"',
     "irc": f'url = "irc://{_NOBODY}"',
+    "lark": f'base_url = "http://{_NOBODY}"\napp_id = "cli_x"\napp_secret = "x-of-the-tests"',
     "mqtt": f'url = "mqtt://{_NOBODY}"',
     "ntfy": f'base_url = "http://{_NOBODY}"\ntopic = "topic-of-the-tests-0123456789"',
     "discord": f'base_url = "http://{_NOBODY}"\ntoken = "MTIz.abc.token-of-the-tests"',

@@ -1,0 +1,223 @@
+"""What Lark tells of, and what it means to us: who says what, and whether we are called.
+
+A person is known by their open id, which is the same for as long as the app is. Content is JSON in
+a string, of many kinds; what cannot be shown here is named.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from agent.channels.lark.api import text_in
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line, printable_text
+
+NAME = "lark"
+MESSAGE, PRESSED = "im.message.receive_v1", "card.action.trigger"
+MAX_TEXT_CHARS = 8000
+MAX_NAME_CHARS = 64
+MAX_ID_CHARS = 100
+# In one message; a rich text with more of them is no letter to an agent
+MAX_FILES = 10
+_KEY = re.compile(r"[A-Za-z0-9_.-]{1,200}")
+_NAMES = {"image": "a picture", "audio": "a voice message", "media": "a video", "file": "a file"}
+
+Groups = Literal["mention", "all", "off"]
+
+
+class Header(msgspec.Struct, frozen=True):
+    """Which event it is, and of what kind."""
+
+    event_id: str = ""
+    event_type: str = ""
+
+
+class Ids(msgspec.Struct, frozen=True):
+    """A person, or the app."""
+
+    open_id: str = ""
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """Who wrote."""
+
+    sender_id: Ids = Ids()
+    # An app's words are no person's
+    sender_type: str = ""
+
+
+class Mention(msgspec.Struct, frozen=True):
+    """Somebody who is called in a message, who stands there as `key`."""
+
+    key: str = ""
+    id: Ids = Ids()
+    name: str = ""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """What was written, and where."""
+
+    message_id: str = ""
+    root_id: str = ""
+    thread_id: str = ""
+    create_time: str | int = ""
+    chat_id: str = ""
+    chat_type: str = ""
+    message_type: str = ""
+    content: str = ""
+    mentions: tuple[Mention, ...] | None = ()
+
+
+class Action(msgspec.Struct, frozen=True):
+    """What a button carries."""
+
+    # Of one's own making: whatever stood in a card
+    value: Any = None
+
+
+class Context(msgspec.Struct, frozen=True):
+    """The message that a button is on."""
+
+    open_message_id: str = ""
+    open_chat_id: str = ""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """What happened: a message, or a press of a button."""
+
+    sender: Sender = Sender()
+    message: Message = Message()
+    operator: Ids = Ids()
+    action: Action = Action()
+    context: Context = Context()
+
+
+class Told(msgspec.Struct, frozen=True):
+    """An event whole."""
+
+    header: Header = Header()
+    event: Event = Event()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What came with a message; `kind` is the platform's word for it."""
+
+    key: str
+    kind: str
+    name: str = ""
+
+    @property
+    def what(self) -> str:
+        return _NAMES.get(self.kind, "a file")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A message's words and files."""
+
+    text: str = ""
+    files: tuple[File, ...] = ()
+
+
+def read(payload: bytes) -> Told | None:
+    try:
+        return msgspec.json.decode(payload, type=Told)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def is_for_us(event: Event, me: str, groups: Groups) -> bool:
+    """Whether a person says something to the app."""
+    message = event.message
+    if event.sender.sender_type != "user" or not event.sender.sender_id.open_id:
+        return False
+    if not _KEY.fullmatch(message.message_id) or not _KEY.fullmatch(message.chat_id):
+        return False
+    if message.chat_type == "p2p" or groups == "all":
+        return True
+    return groups == "mention" and any(one.id.open_id == me for one in message.mentions or ())
+
+
+def understood(event: Event, content: Content, me: str, now_s: float) -> Inbound:
+    """The message, but for its files."""
+    message = event.message
+    # A thread is answered by answering the message that it hangs on
+    root = message.root_id if _KEY.fullmatch(message.root_id) else message.message_id
+    return Inbound(
+        message_id=message.message_id,
+        channel=NAME,
+        sender=printable_line(event.sender.sender_id.open_id, MAX_ID_CHARS),
+        reply_target=message.chat_id,
+        text=_named(content.text, message.mentions or (), me),
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        thread=root if message.thread_id else None,
+        is_group=message.chat_type != "p2p",
+        sent_at_s=_time(message.create_time),
+    )
+
+
+def content_of(message: Message) -> Content:
+    told = _object(message.content)
+    kind = message.message_type
+    if kind == "text":
+        return Content(text_in(told, "text"))
+    if kind == "post":
+        return _post(told)
+    key = text_in(told, "image_key" if kind == "image" else "file_key")
+    if kind in _NAMES and _KEY.fullmatch(key):
+        name = printable_line(text_in(told, "file_name"), MAX_NAME_CHARS)
+        return Content(files=(File(key, kind, name),))
+    return Content(f"[something that cannot be read here: {printable_line(kind, 40)}]")
+
+
+def _post(told: dict[str, Any]) -> Content:
+    """A rich text: a title, and paragraphs of pieces."""
+    lines, files = [text_in(told, "title")], []
+    for paragraph in _lists(told.get("content")):
+        words = []
+        for piece in paragraph:
+            key = text_in(piece, "image_key") or text_in(piece, "file_key")
+            if _KEY.fullmatch(key):
+                files.append(File(key, "image" if text_in(piece, "image_key") else "media"))
+            # Somebody who is mentioned stands there by the key of the mention
+            words.append(text_in(piece, "text") or text_in(piece, "user_id"))
+        lines.append("".join(words))
+    return Content("\n".join(line for line in lines if line), tuple(files[:MAX_FILES]))
+
+
+def _lists(told: object) -> Iterator[list[object]]:
+    if isinstance(told, list):
+        yield from (one for one in told if isinstance(one, list))
+
+
+def _named(text: str, mentions: tuple[Mention, ...], me: str) -> str:
+    names = {
+        one.key: "" if one.id.open_id == me else f"@{printable_line(one.name, MAX_NAME_CHARS)}"
+        for one in mentions
+        if one.key
+    }
+    if names:
+        # The longest first: @_user_1 begins @_user_10
+        keys = sorted(map(re.escape, names), key=len, reverse=True)
+        text = re.sub("|".join(keys), lambda found: names[found[0]], text[: 4 * MAX_TEXT_CHARS])
+    return printable_text(text, MAX_TEXT_CHARS).strip()
+
+
+def _object(raw: str) -> dict[str, Any]:
+    try:
+        told = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _time(raw: str | int) -> float | None:
+    told = str(raw)
+    is_number = told.isascii() and told.isdigit() and len(told) < 15  # noqa: PLR2004 - no huge ints
+    return int(told) / 1000 if is_number else None

@@ -1,0 +1,224 @@
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from agent.channels.base import Answer, Mark, Question
+from agent.channels.lark.api import REFRESH_EARLY_S
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, StorageFull
+from agent.http import HttpClient
+from agent.messages import Outbound
+from tests.contracts.channel import answer, listening, until
+from tests.fakes import lark_server
+from tests.fakes.clock import SteppedClock
+from tests.fakes.lark_platform import channel_at
+from tests.fakes.lark_server import ANNA, BEN, BOT, DM, ROOM, Fault, LarkServer, text_of
+
+QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves something", always="the lamp")
+
+
+@dataclass
+class World:
+    server: LarkServer
+    http: HttpClient
+    folder: Path
+
+    def channel(self, **more: object):  # type: ignore[no-untyped-def] - the fake's own
+        return channel_at(self.server, self.http, self.folder, **more)
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    http = HttpClient()
+    async with lark_server.running() as server:
+        yield World(server, http, tmp_path)
+        await http.aclose()
+
+
+async def test_an_event_that_comes_in_parts_is_one_message(world: World) -> None:
+    world.server.part_bytes = 100
+    async with listening(world.channel()) as listener:
+        await world.server.write(ANNA, DM, {"text": "long"})
+        [heard] = await listener.first()
+        assert (heard.text, heard.sender) == ("long", ANNA)
+        await until(lambda: not world.server.pending)
+    [told] = world.server.acknowledgements
+    assert told.header("seq") == str(told.number("sum") - 1)
+    assert told.header("biz_rt").isdigit()
+
+
+async def test_nothing_is_acknowledged_before_it_is_kept_and_nothing_kept_twice(
+    world: World,
+) -> None:
+    async with listening(world.channel()) as listener:
+        listener.may_keep.clear()
+        event = await world.server.write(ANNA, DM, {"text": "once"})
+        await until(lambda: world.server.pings)
+        await world.server.again(event)
+        assert not world.server.acknowledgements
+        listener.may_keep.set()
+        await until(lambda: not world.server.pending)
+        assert [one.text for one in listener.heard] == ["once"]
+        listener.trouble = StorageFull("no room")
+        await world.server.write(ANNA, DM, {"text": "later"})
+        await until(lambda: len(world.server.called("POST", "endpoint")) > 1)
+        assert world.server.pending
+        listener.trouble = None
+        await until(lambda: not world.server.pending)
+
+
+async def test_it_pings_as_often_as_the_platform_wants(world: World) -> None:
+    world.server.ping_every_s = 0
+    async with listening(world.channel()):
+        await until(lambda: world.server.pings)
+    assert len(world.server.called("POST", "endpoint")) == 1
+
+
+async def test_an_apps_words_are_nobodys(world: World) -> None:
+    async with listening(world.channel()) as listener:
+        sender = {"sender_id": {"open_id": "ou_other"}, "sender_type": "app"}
+        message = {"message_id": "om_x", "chat_id": DM, "chat_type": "p2p"}
+        told = {**message, "message_type": "text", "content": '{"text":"loop"}'}
+        await world.server.tell("im.message.receive_v1", {"sender": sender, "message": told})
+        await world.server.tell("im.chat.updated_v1", {"message": "of another shape"})
+        await world.server.write(ANNA, DM, {"text": "person"})
+        await listener.first()
+        assert [one.text for one in listener.heard] == ["person"]
+
+
+async def test_names_stand_where_keys_of_mentions_stood(world: World) -> None:
+    mentions = [
+        {"key": "@_user_1", "id": {"open_id": BOT}, "name": "Barnacle"},
+        {"key": "@_user_10", "id": {"open_id": BEN}, "name": "Ben"},
+    ]
+    async with listening(world.channel()) as listener:
+        text = {"text": "@_user_1 ask @_user_10"}
+        await world.server.write(ANNA, ROOM, text, mentions=mentions)
+        [heard] = await listener.first()
+        assert heard.text == "ask @Ben"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("text", "no JSON"), ("text", "[1]"), ("sticker", "{}"), ("post", '{"content":[[1],2]}')],
+)
+async def test_content_of_any_shape_is_heard(world: World, kind: str, content: str) -> None:
+    async with listening(world.channel()) as listener:
+        await world.server.write_raw(ANNA, DM, content, kind)
+        [heard] = await listener.first()
+        assert heard.text in {"", "[something that cannot be read here: sticker]"}
+
+
+async def test_a_strangers_file_is_not_fetched(world: World) -> None:
+    async with listening(world.channel(knows=lambda _: False)) as listener:
+        content = {"file_key": "file_v2_1", "file_name": "x.pdf"}
+        await world.server.write(ANNA, DM, content, kind="file")
+        [heard] = await listener.first()
+        assert heard.text == "[a file that was not fetched]"
+    assert not world.server.called("GET", "resources")
+
+
+async def test_only_who_was_asked_can_press_and_only_once(world: World) -> None:
+    channel = world.channel()
+    async with listening(channel) as listener:
+        await world.server.write(ANNA, DM, {"text": "lamp on"})
+        [heard] = await listener.first()
+        asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
+        await until(lambda: world.server.messages)
+        card = {**world.server.messages[0], "chat": DM}
+        await world.server.press(BEN, card, "Yes")
+        await world.server.press(ANNA, {**card, "chat": ROOM}, "Yes")
+        await until(lambda: not world.server.pending)
+        assert not asking.done()
+        await world.server.press(ANNA, card, "Always")
+        assert await asking is Answer.ALWAYS
+
+
+async def test_a_token_is_renewed_before_its_end_and_when_it_is_refused(world: World) -> None:
+    clock = SteppedClock()
+    channel = world.channel(clock=clock)
+    await channel.send(Outbound(1, "lark", DM, "one", ""))
+    clock.advance(7200 - REFRESH_EARLY_S - 1)
+    await channel.send(Outbound(2, "lark", DM, "two", ""))
+    assert len(world.server.tokens) == 1
+    clock.advance(2)
+    await channel.send(Outbound(3, "lark", DM, "three", ""))
+    assert len(world.server.tokens) == 2
+    world.server.tokens.append("another")
+    await channel.send(Outbound(4, "lark", DM, "four", ""))
+    assert [text_of(one) for one in world.server.messages] == ["one", "two", "three", "four"]
+    assert len(world.server.tokens) == 4
+
+
+async def test_the_same_message_again_stands_there_once(world: World) -> None:
+    channel = world.channel()
+    for _ in range(2):
+        await channel.send(Outbound(7, "lark", DM, "once", ""))
+    assert len(world.server.messages) == 1
+
+
+async def test_what_was_recalled_is_answered_in_its_chat(world: World) -> None:
+    channel = world.channel()
+    world.server.faults.append(Fault("/reply", 400, {"code": 230011, "msg": "recalled"}))
+    await channel.send(Outbound(1, "lark", DM, "here", "om_gone"))
+    assert [one["chat"] for one in world.server.messages] == [DM]
+
+
+async def test_a_model_mentions_nobody(world: World) -> None:
+    await world.channel().send(Outbound(1, "lark", ROOM, '`<at user_id="all"></at>`', ""))
+    [message] = world.server.messages
+    assert "<at" not in json.loads(message["content"])["text"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(99991672, ChannelRefused), (230001, MessageRefused), (230020, ChannelUnavailable)],
+)
+async def test_a_refusal_says_what_is_to_be_done(
+    world: World, code: int, kind: type[Exception]
+) -> None:
+    world.server.faults.append(Fault("/im/v1/messages", 400, {"code": code, "msg": "no"}))
+    with pytest.raises(kind, match=str(code)):
+        await world.channel().send(Outbound(1, "lark", DM, "here", ""))
+
+
+async def test_a_sign_takes_the_place_of_the_one_before(world: World) -> None:
+    channel = world.channel()
+    async with listening(channel) as listener:
+        await world.server.write(ANNA, DM, {"text": "hello"})
+        [heard] = await listener.first()
+        await channel.mark(heard, Mark.SEEN)
+        await channel.mark(heard, Mark.DONE)
+        assert [one["emoji_type"] for one in world.server.reactions.values()] == ["DONE"]
+        world.server.faults.append(Fault("/reactions", 400, {"code": 231003, "msg": "gone"}))
+        await channel.mark(heard, Mark.FAILED)
+        await channel.send(answer(heard, "still here"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "kind"),
+    [
+        ({"Handshake-Status": "514", "Handshake-Msg": "auth"}, ChannelRefused),
+        ({"Handshake-Status": "514", "Handshake-Autherrcode": "1000040350"}, ChannelUnavailable),
+        ({"Handshake-Status": "500"}, ChannelUnavailable),
+    ],
+)
+async def test_a_handshake_that_is_refused_says_whether_it_may_work_later(
+    world: World, headers: dict[str, str], kind: type[Exception]
+) -> None:
+    world.server.refuses = headers
+    with pytest.raises(kind):
+        await world.channel().listen(lambda _: asyncio.sleep(0))
+
+
+async def test_what_is_no_frame_ends_the_connection(world: World) -> None:
+    channel = world.channel()
+    listener = asyncio.ensure_future(channel.listen(lambda _: asyncio.sleep(0)))
+    await until(lambda: world.server.pings)
+    for connection in world.server.open:
+        await connection.send(b"\xff\xff")
+    with pytest.raises(ChannelUnavailable, match="no frame"):
+        await listener
