@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal
 
-from agent.config import Secret, Section
 from msgspec import Meta
+
+from agent.config import Secret, Section
 
 Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$", description="a URL")]
 ReplyAddress = Annotated[

@@ -3,6 +3,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
+
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
 from tests.fakes import (

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
 from agent.platforms.catalog import NAMES, platform
 from tests.fakes.daemon_process import DaemonProcess
 
