@@ -331,3 +331,11 @@ async def test_a_long_call_is_shown_whole_or_not_asked(platform: WhatsAppPlatfor
         await platform.press(f"no:{long.question_id}")
         assert await asking is Answer.NO
         assert await platform.channel.ask(heard.address, endless) is Answer.NONE
+
+
+async def test_who_guesses_the_verify_token_is_not_listened_to_for_long(
+    platform: WhatsAppPlatform,
+) -> None:
+    wrong = "hub.mode=subscribe&hub.verify_token=guessed&hub.challenge=1"
+    told = [await platform.server.ask("GET", f"/whatsapp?{wrong}") for _ in range(12)]
+    assert [one.status for one in told] == [403] * 10 + [429] * 2
