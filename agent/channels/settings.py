@@ -168,6 +168,18 @@ class LarkSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
+class MatrixSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.matrix]` section: an account on a homeserver, in rooms without encryption."""
+
+    # Where its client-server API answers
+    base_url: Address = "https://matrix.org"
+    # The access token of a login of its own; or a file that holds nothing else, which is better
+    token: Secret = Secret()
+    token_file: str = ""
+    # In rooms of several it hears those who speak to it, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
+
+
 class WebhookSettings(Section, frozen=True, kw_only=True):
     """The `[channels.webhook]` section: a program that speaks for people; needs `[gateway]`."""
 
@@ -241,6 +253,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     slack: SlackSettings | None = None
     email: EmailSettings | None = None
     irc: IrcSettings | None = None
+    matrix: MatrixSettings | None = None
     lark: LarkSettings | None = None
     webhook: WebhookSettings | None = None
     whatsapp: WhatsAppSettings | None = None

@@ -20,6 +20,23 @@ install_oracles() {
     fi
 }
 
+# The homeserver that Matrix is held against, for the Python that its tests run on
+install_synapse() {
+    local target="$root/.barnacle/synapse" lock="$root/scripts/requirements-synapse.lock"
+    local made_from
+    made_from=$("$root/.venv/bin/python" -V && cat "$lock")
+    [[ $(cat "$target/made-from" 2>/dev/null) == "$made_from" ]] && return
+    echo "test: installing Synapse into .barnacle" >&2
+    rm -rf "$target.new"
+    if "$root/.venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
+        --require-hashes --only-binary :all: --target "$target.new" -r "$lock" >&2; then
+        printf '%s\n' "$made_from" >"$target.new/made-from"
+        rm -rf "$target" && mv "$target.new" "$target"
+    else
+        echo "test: it was not installed; what needs it is skipped" >&2
+    fi
+}
+
 # The pretended model services of @copilotkit/aimock, whose authors never saw our fakes
 install_aimock() {
     local target="$root/.barnacle/aimock" pinned="$root/tests/fakes/aimock"

@@ -13,6 +13,7 @@ from tests.fakes import (
     mail_server,
     signal_daemon,
     slack_server,
+    synapse,
     telegram_server,
     whatsapp_platform,
 )
@@ -21,6 +22,7 @@ from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.irc_platform import IrcPlatform
 from tests.fakes.irc_server import CHANNEL, Visitor
 from tests.fakes.lark_platform import LarkPlatform
+from tests.fakes.matrix_platform import MatrixPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_platform import SignalPlatform
@@ -91,6 +93,17 @@ async def whatsapp(folder: Path) -> AsyncIterator[Platform]:
 
 
 @contextlib.asynccontextmanager
+async def matrix(folder: Path) -> AsyncIterator[Platform]:
+    server = synapse.shared()
+    relay = Relay(server.port)
+    await relay.start()
+    platform = MatrixPlatform(server, relay, folder)
+    yield platform
+    await platform.http.aclose()
+    await relay.stop()
+
+
+@contextlib.asynccontextmanager
 async def lark(folder: Path) -> AsyncIterator[Platform]:
     http = HttpClient()
     async with lark_server.running() as server:
@@ -106,6 +119,7 @@ PLATFORMS = {
     "irc": irc,
     "lark": lark,
     "email": email,
+    "matrix": matrix,
     "whatsapp": whatsapp,
 }
 

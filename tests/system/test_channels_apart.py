@@ -28,6 +28,7 @@ TABLES = {
     f'smtp = "submission://{_NOBODY}"\nauthserv_id = "mx"',
     "irc": f'url = "irc://{_NOBODY}"',
     "lark": f'base_url = "http://{_NOBODY}"\napp_id = "cli_x"\napp_secret = "x-of-the-tests"',
+    "matrix": f'base_url = "http://{_NOBODY}"\ntoken = "syt_token-of-the-tests"',
     "mqtt": f'url = "mqtt://{_NOBODY}"',
     "ntfy": f'base_url = "http://{_NOBODY}"\ntopic = "topic-of-the-tests-0123456789"',
     "discord": f'base_url = "http://{_NOBODY}"\ntoken = "MTIz.abc.token-of-the-tests"',

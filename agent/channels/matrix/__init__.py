@@ -1,0 +1,1 @@
+"""Matrix, by the client-server API of any homeserver: an account that people write to."""

@@ -1,0 +1,110 @@
+"""What a homeserver tells of rooms, as far as it is used; anything else in it is left alone.
+
+An event's content is somebody's and is taken apart where it is read: what does not fit is no
+message, and never the end of listening.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+
+class Event(Struct, frozen=True):
+    """One thing that happened in a room."""
+
+    type: str = ""
+    event_id: str = ""
+    sender: str = ""
+    state_key: str | None = None
+    origin_server_ts: int = 0
+    content: dict[str, Any] = field(default_factory=dict)
+    unsigned: dict[str, Any] = field(default_factory=dict)
+
+    def text(self, key: str) -> str:
+        """What its content says there; empty where that is no text."""
+        return _text(self.content, key)
+
+    @property
+    def relation(self) -> "Relation":
+        told = self.content.get("m.relates_to")
+        about: dict[str, Any] = told if isinstance(told, dict) else {}
+        answered = about.get("m.in_reply_to")
+        reply = _text(answered, "event_id") if isinstance(answered, dict) else ""
+        kind = _text(about, "rel_type")
+        if kind == "m.thread" and about.get("is_falling_back") is True:
+            # For programs that know no threads
+            reply = ""
+        return Relation(kind, _text(about, "event_id"), reply)
+
+
+class Relation(Struct, frozen=True):
+    """What an event is to another; empty where it stands alone."""
+
+    kind: str
+    event_id: str
+    answers: str
+
+
+class Timeline(Struct, frozen=True):
+    """What happened in a room; where it is limited, something before it is left out."""
+
+    events: list[Any] = field(default_factory=list)
+    limited: bool = False
+    prev_batch: str = ""
+
+
+class InviteState(Struct, frozen=True):
+    """What is told of a room before it is joined."""
+
+    events: list[Any] = field(default_factory=list)
+
+
+class Joined(Struct, frozen=True):
+    """A room that we are in."""
+
+    timeline: Timeline = field(default_factory=Timeline)
+
+
+class Invited(Struct, frozen=True):
+    """A room that somebody asks us into."""
+
+    invite_state: InviteState = field(default_factory=InviteState)
+
+
+class Rooms(Struct, frozen=True):
+    """Those where something happened, by id."""
+
+    join: dict[str, Joined] = field(default_factory=dict)
+    invite: dict[str, Invited] = field(default_factory=dict)
+
+
+class Sync(Struct, frozen=True):
+    """What happened since, and where to go on from."""
+
+    next_batch: str = ""
+    rooms: Rooms = field(default_factory=Rooms)
+
+
+def sync_in(told: object) -> Sync | None:
+    """None where the answer is no such thing."""
+    try:
+        return msgspec.convert(told, Sync)
+    except msgspec.ValidationError:
+        return None
+
+
+def events_in(told: object) -> list[Event]:
+    """Those that are events; others are passed over."""
+    found: list[Event] = []
+    for one in told if isinstance(told, list) else ():
+        try:
+            found.append(msgspec.convert(one, Event))
+        except msgspec.ValidationError:
+            continue
+    return found
+
+
+def _text(told: dict[str, Any], key: str) -> str:
+    value = told.get(key)
+    return value if isinstance(value, str) else ""

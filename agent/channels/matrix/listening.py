@@ -1,0 +1,262 @@
+"""What arrives, by `/sync`: it goes on where it was cut, and only what was kept is passed.
+
+The first time nothing that was said before is answered. Who invites the agent to a chat of two is
+joined; other rooms are joined where somebody invites whom the agent knows.
+"""
+
+import json
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from agent.channels.answers import OpenQuestions
+from agent.channels.base import Deliver, Pulse
+from agent.channels.incoming import Coming, IncomingFiles
+from agent.channels.keeping import Keeping, Knows
+from agent.channels.matrix.api import HOLD_MS, MatrixApi, MatrixRefused, quoted
+from agent.channels.matrix.events import Event, Joined, Sync, events_in, sync_in
+from agent.channels.matrix.sending import Sending
+from agent.channels.matrix.understanding import (
+    NAME,
+    Around,
+    File,
+    Groups,
+    Self,
+    file_of,
+    is_for_us,
+    is_message,
+    membership,
+    understood,
+)
+from agent.clock import Clock
+from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, NetworkError
+from agent.http import HttpAnswer
+from agent.messages import Attachment, Inbound, Provenance
+
+_log = logging.getLogger(__name__)
+
+# Of one room at a time; what was left out is fetched
+MAX_EVENTS = 50
+# A device that was away for a night in a busy room; more is told to be lost
+MAX_PAGES = 10
+_BAD_REQUEST = 400
+_NOTHING = {"not_types": ["*"]}
+_FILTER = {
+    "presence": _NOTHING,
+    "account_data": _NOTHING,
+    "room": {
+        "timeline": {
+            "types": ["m.room.message", "m.room.encrypted", "m.room.member"],
+            "limit": MAX_EVENTS,
+        },
+        "state": _NOTHING,
+        "ephemeral": _NOTHING,
+        "account_data": _NOTHING,
+    },
+}
+CANNOT_READ = (
+    "This room is encrypted, and I cannot read what is written in it. "
+    "Please invite me to a room without encryption."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ears:
+    """Whom an arrival is for.
+
+    Args:
+        knows: whose files are fetched, and whose invitations to groups are followed.
+    """
+
+    questions: OpenQuestions
+    files: IncomingFiles
+    keeping: Keeping
+    knows: Knows
+    groups: Groups
+
+
+class Listening:
+    """Listens for one account."""
+
+    def __init__(
+        self, api: MatrixApi, ears: Ears, sending: Sending, pulse: Pulse, clock: Clock
+    ) -> None:
+        self._api = api
+        self._ears = ears
+        self._sending = sending
+        self._rooms = sending.rooms
+        self._position = sending.position
+        self._pulse = pulse
+        self._clock = clock
+        self._me = Self("", "")
+
+    async def run(self, deliver: Deliver) -> None:
+        """Until cancelled.
+
+        Raises:
+            ChannelError: the server is not there, or does not know the account.
+        """
+        await self._introduce()
+        while True:
+            sync = await self._sync()
+            self._pulse.beat()
+            for room, invited in sync.rooms.invite.items():
+                await self._invited(room, events_in(invited.invite_state.events))
+            if self._position.after:
+                for room, joined in sync.rooms.join.items():
+                    try:
+                        await self._happened(room, joined, deliver)
+                    except MatrixRefused as err:
+                        _log.warning("a room of Matrix is closed to us: %s", err)
+            await self._position.advance(sync.next_batch)
+
+    async def _introduce(self) -> None:
+        account = await self._api.whoami()
+        self._sending.account = account
+        await self._position.load(account)
+        name = ""
+        try:
+            told = await self._api.call("GET", f"/profile/{quoted(account)}/displayname")
+            name = str(told.get("displayname") or "")
+        except MatrixRefused as err:
+            _log.info("the account has no name: %s", err)
+        self._me = Self(account, name)
+        _log.info("listening to Matrix as %s", account)
+
+    async def _sync(self) -> Sync:
+        after = self._position.after
+        query: dict[str, str | int] = {"filter": json.dumps(_FILTER)}
+        query["timeout"] = HOLD_MS if after else 0
+        if after:
+            query["since"] = after
+        try:
+            told = await self._api.call("GET", "/sync", None, **query)
+        except MatrixRefused as err:
+            if after and err.status == _BAD_REQUEST:
+                _log.warning("Matrix does not know where we were: what came meanwhile is lost")
+                await self._position.advance("")
+                raise ChannelUnavailable(str(err)) from err
+            raise ChannelRefused(str(err)) from err
+        sync = sync_in(told)
+        if sync is None or not sync.next_batch:
+            raise ChannelUnavailable("the Matrix server sent what cannot be read")
+        return sync
+
+    async def _invited(self, room: str, state: list[Event]) -> None:
+        mine = [one for one in state if one.state_key == self._me.account]
+        inviter = mine[-1].sender if mine else ""
+        is_direct = bool(mine) and mine[-1].content.get("is_direct") is True
+        may_join = is_direct or self._ears.knows(self._nothing_said(room, inviter))
+        try:
+            path = "join" if may_join else "leave"
+            await self._api.call("POST", f"/rooms/{quoted(room)}/{path}", {})
+        except MatrixRefused as err:
+            _log.info("an invitation of %s is void: %s", inviter, err)
+
+    def _nothing_said(self, room: str, sender: str) -> Inbound:
+        now_s = self._clock.wall_s()
+        return Inbound("", NAME, sender, room, "", now_s, Provenance.WEB, is_group=True)
+
+    async def _happened(self, room: str, joined: Joined, deliver: Deliver) -> None:
+        events, is_new = self._since_asked(events_in(joined.timeline.events))
+        if joined.timeline.limited and not is_new:
+            missed = await self._missed(room, joined.timeline.prev_batch)
+            known = {one.event_id for one in events}
+            events = [one for one in missed if one.event_id not in known] + events
+        if any(one.type == "m.room.member" for one in events):
+            self._rooms.forget(room)
+            if set((await self._rooms.people(room)).names) == {self._me.account}:
+                _log.info("everybody has left a room: so do we")
+                await self._api.call("POST", f"/rooms/{quoted(room)}/leave", {})
+                return
+        for event in events:
+            if event.type == "m.room.encrypted":
+                await self._tell_unreadable(room)
+            elif is_message(event, self._me):
+                await self._take(room, event, deliver)
+                self._pulse.beat()
+
+    def _since_asked(self, events: list[Event]) -> tuple[list[Event], bool]:
+        """Without what was said before anybody asked us in, and whether they did just now."""
+        for place, event in enumerate(events):
+            before = event.unsigned.get("prev_content")
+            was_there = isinstance(before, dict) and membership(before) == "join"
+            is_ours = event.type == "m.room.member" and event.state_key == self._me.account
+            if is_ours and membership(event.content) in {"invite", "join"} and not was_there:
+                return events[place:], True
+        return events, False
+
+    async def _missed(self, room: str, start: str) -> list[Event]:
+        """What a full answer had no room for, oldest first."""
+        found: list[Event] = []
+        for _ in range(MAX_PAGES):
+            query: dict[str, str | int] = {"dir": "b", "from": start, "limit": 100}
+            query["to"] = self._position.after
+            told = await self._api.call("GET", f"/rooms/{quoted(room)}/messages", None, **query)
+            found += events_in(told.get("chunk"))
+            start = str(told.get("end") or "")
+            if not start or not told.get("chunk"):
+                return found[::-1]
+        _log.warning("more was said in a room of Matrix than is fetched: the oldest is lost")
+        return found[::-1]
+
+    async def _take(self, room: str, event: Event, deliver: Deliver) -> None:
+        people = await self._rooms.people(room)
+        name = people.names.get(event.sender, "")
+        answered = await self._event(room, event.relation.answers)
+        around = Around(room, people.is_group, name, answered)
+        inbound = understood(event, around, self._me, self._clock.wall_s())
+        # An answer to a question in a group needs no name: it has the question's id
+        if self._ears.questions.answer(inbound):
+            return
+        if is_for_us(event, around, self._me, self._ears.groups):
+            inbound = await self._with_file(inbound, file_of(event))
+            if inbound.text or inbound.attachments:
+                await deliver(inbound)
+
+    async def _event(self, room: str, event_id: str) -> Event | None:
+        if not event_id:
+            return None
+        try:
+            path = f"/rooms/{quoted(room)}/event/{quoted(event_id)}"
+            found = events_in([await self._api.call("GET", path)])
+        except MatrixRefused:
+            return None
+        return found[0] if found else None
+
+    async def _with_file(self, inbound: Inbound, file: File | None) -> Inbound:
+        if file is None:
+            return inbound
+        if not self._ears.knows(inbound):
+            # A stranger fills no disk
+            text = "\n".join(line for line in (inbound.text, f"[{file.what}, not fetched]") if line)
+            return replace(inbound, text=text)
+        coming = Coming(file.what, partial(self._fetch, file), _is_speech)
+        return await self._ears.files.added_to(inbound, [coming])
+
+    async def _fetch(self, file: File) -> Attachment | str:
+        if not file.address:
+            return "it is encrypted"
+        async with self._api.download(file.address) as answer:
+            return await self._ears.keeping.keep(_pieces(answer), file.kind, file.name)
+
+    async def _tell_unreadable(self, room: str) -> None:
+        if not self._position.was_told(room):
+            await self._position.tell(room)
+            try:
+                await self._sending.say(room, CANNOT_READ)
+            except ChannelError as err:
+                _log.info("an encrypted room was not told that it is: %s", err)
+
+
+async def _pieces(answer: HttpAnswer) -> AsyncIterator[bytes]:
+    try:
+        while piece := await answer.read():
+            yield piece
+    except NetworkError as err:
+        raise ChannelUnavailable(str(err)) from err
+
+
+def _is_speech(kept: Attachment) -> bool:
+    return kept.media_type.startswith("audio/")

@@ -1,0 +1,154 @@
+"""An answer into its room: its draft becomes it, and no try of it is shown twice."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from agent.channels.drafts import Draft, Drafts
+from agent.channels.matrix.api import MatrixApi, MatrixRefused, quoted
+from agent.channels.matrix.position import Position
+from agent.channels.matrix.rooms import Rooms
+from agent.channels.matrix.words import content_of, edit_of, first_part, placed
+from agent.channels.outgoing import Unfinished, unsendable
+from agent.clock import Clock
+from agent.errors import MessageRefused
+from agent.messages import Attachment, Outbound
+
+_log = logging.getLogger(__name__)
+
+# What servers take as they are delivered
+MAX_FILE_BYTES = 50 * 1024 * 1024
+# Servers take an event in a few seconds of an account, and the answer itself is one
+INTERVAL_S = 3.0
+_PIECE_BYTES = 64 * 1024
+_KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
+
+
+class Sending:
+    """Sends messages, in the order in which it is asked to."""
+
+    def __init__(self, api: MatrixApi, rooms: Rooms, position: Position, clock: Clock) -> None:
+        self._api = api
+        self.rooms = rooms
+        self.position = position
+        self.drafts = MatrixDrafts(self, clock)
+        self._unfinished = Unfinished()
+        self.account = ""
+
+    async def send(self, message: Outbound) -> None:
+        """Return when the server has all of it.
+
+        Raises:
+            ChannelError: it has not.
+        """
+        if not self.account:
+            # Its name belongs to each event, and listening may not have begun
+            self.account = await self._api.whoami()
+            await self.position.load(self.account)
+        await self._unfinished.go_on(message, self._say, self._give)
+
+    async def say(self, room: str, markdown: str) -> str:
+        return await self.put(room, content_of(markdown), secrets.token_hex(8))
+
+    async def put(self, room: str, content: dict[str, object], known: str) -> str:
+        """The event's id; the same again under the same name is the same event."""
+        series = self.position.series
+        path = f"/rooms/{quoted(room)}/send/m.room.message/barnacle-{series}-{known}"
+        told = await self._api.call("PUT", path, content)
+        return str(told.get("event_id") or "")
+
+    def place(
+        self, content: dict[str, object], message_id: str, room: str, thread: str | None
+    ) -> dict[str, object]:
+        return placed(content, message_id, thread, is_group=self.rooms.is_group(room))
+
+    async def _say(self, message: Outbound) -> None:
+        content, known = content_of(message.text), _known(message)
+        is_first = message.part == 0
+        shown = self.drafts.event(await self.drafts.end(message)) if is_first else ""
+        if not shown or not await self._became(shown, message, content):
+            answered = message.in_reply_to if is_first else ""
+            there = self.place(content, answered, message.recipient, message.thread)
+            await self.put(message.recipient, there, known)
+        if is_first:
+            self.drafts.forget(message)
+
+    async def _became(self, shown: str, message: Outbound, content: dict[str, object]) -> bool:
+        try:
+            await self.put(message.recipient, edit_of(shown, content), f"{_known(message)}-edit")
+        except MatrixRefused as err:
+            _log.info("a draft cannot become the answer: %s", err)
+            return False
+        return True
+
+    async def _give(self, message: Outbound, file: Attachment) -> None:
+        known = f"{_known(message)}-{message.files.index(file)}"
+        content = await self._content(file)
+        there = self.place(content, "", message.recipient, message.thread)
+        await self.put(message.recipient, there, known)
+
+    async def _content(self, file: Attachment) -> dict[str, object]:
+        if trouble := unsendable(file, MAX_FILE_BYTES, "go over Matrix from here"):
+            return content_of(trouble)
+        path = Path(file.path)
+        name = file.name or path.name
+        kind = file.media_type if "/" in file.media_type else "application/octet-stream"
+        try:
+            size = (await asyncio.to_thread(path.stat)).st_size
+            address = await self._api.upload(name, kind, _pieces(path, size), size)
+        except OSError as err:
+            raise MessageRefused(f"a file cannot be read: {err.strerror}") from err
+        what = _KINDS.get(kind.partition("/")[0], "m.file")
+        about = {"mimetype": kind, "size": size}
+        return {"msgtype": what, "body": name, "filename": name, "url": address, "info": about}
+
+
+class MatrixDrafts(Drafts):
+    """Answers that are still growing, as messages that are edited."""
+
+    first_s = 1.0
+
+    def __init__(self, sending: Sending, clock: Clock) -> None:
+        super().__init__(clock)
+        self._sending = sending
+        # Drafts have numbers, events have names
+        self._events: dict[int, str] = {}
+        self._last = 0
+
+    def event(self, number: int) -> str:
+        """The event that stands for a draft, which is asked for once."""
+        return self._events.pop(number, "")
+
+    def _interval_s(self, draft: Draft) -> float:
+        return INTERVAL_S
+
+    async def _put(self, draft: Draft, text: str) -> None:
+        inbound, content = draft.inbound, content_of(first_part(text))
+        room, known = inbound.reply_target, secrets.token_hex(8)
+        if draft.message_id in self._events:
+            shown = self._events[draft.message_id]
+            await self._sending.put(room, edit_of(shown, content), known)
+            return
+        there = self._sending.place(content, inbound.message_id, room, inbound.thread)
+        event_id = await self._sending.put(room, there, known)
+        self._last += 1
+        draft.message_id = self._last
+        self._events[self._last] = event_id
+
+
+def _known(message: Outbound) -> str:
+    """What a message is called in every try; nobody counts those that were never kept."""
+    return f"{message.outbox_id or secrets.token_hex(8)}-{message.part}"
+
+
+async def _pieces(path: Path, size: int) -> AsyncIterator[bytes]:
+    """As much as was announced, however the file changes meanwhile."""
+    file = await asyncio.to_thread(path.open, "rb")
+    try:
+        while size and (piece := await asyncio.to_thread(file.read, min(_PIECE_BYTES, size))):
+            size -= len(piece)
+            yield piece
+    finally:
+        file.close()

@@ -1,0 +1,157 @@
+"""A message of Matrix as the rest of the agent knows messages.
+
+Who sent it is the account's id. Edits, reactions and what programs say (`m.notice`) are no
+messages; what is answered to is quoted and nobody's order.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent.channels.matrix.events import Event
+from agent.messages import Inbound, Provenance, Whose
+from agent.printable import printable_line, printable_text
+
+NAME = "matrix"
+# An event is 64 KB at most
+MAX_TEXT_CHARS = 65_536
+MAX_QUOTED_CHARS = 1000
+MAX_NAME_CHARS = 64
+# Ids of accounts, rooms and events
+MAX_ID_CHARS = 255
+# Clocks of servers run on; a time beyond this is no time
+_MAX_TIMESTAMP_MS = 2**53
+_FILES = {
+    "m.image": "a picture",
+    "m.file": "a file",
+    "m.audio": "a voice message",
+    "m.video": "a video",
+}
+_WORDS = frozenset({"m.text", "m.emote"})
+_HEARD_BY_ALL = re.compile(r"/(?:stop|estop)\s*", re.IGNORECASE)
+_FALLBACK = re.compile(r"\A> <[^\n]*\n(?:>[^\n]*\n)*\n?")
+
+Groups = Literal["mention", "all", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class Self:
+    """The account, and what it is called."""
+
+    account: str
+    name: str
+
+    @property
+    def callings(self) -> tuple[str, ...]:
+        local = self.account[1:].partition(":")[0]
+        return tuple(one for one in (self.account, self.name, local) if one)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What comes with a message; `address` is empty where it cannot be read."""
+
+    what: str
+    address: str
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the room says about a message.
+
+    Args:
+        answered: the event that it answers; None where there is none.
+    """
+
+    room: str
+    is_group: bool
+    sender_name: str
+    answered: Event | None = None
+
+
+def is_message(event: Event, me: Self) -> bool:
+    """Whether somebody else says something in it that is new."""
+    return (
+        event.type == "m.room.message"
+        and event.sender != me.account
+        and event.relation.kind != "m.replace"
+        and (event.text("msgtype") in _WORDS or event.text("msgtype") in _FILES)
+        and all(0 < len(one) <= MAX_ID_CHARS for one in (event.sender, event.event_id))
+    )
+
+
+def is_for_us(event: Event, around: Around, me: Self, groups: Groups) -> bool:
+    if not around.is_group or groups == "all":
+        return True
+    if groups == "off":
+        return False
+    mentions = event.content.get("m.mentions")
+    named = mentions.get("user_ids") if isinstance(mentions, dict) else None
+    words = _words(event)
+    return (
+        (isinstance(named, list) and me.account in named)
+        or (around.answered is not None and around.answered.sender == me.account)
+        or _HEARD_BY_ALL.fullmatch(words) is not None
+        or _calling(me).search(words) is not None
+    )
+
+
+def understood(event: Event, around: Around, me: Self, now_s: float) -> Inbound:
+    """The message, but for its files."""
+    relation, sent_ms = event.relation, event.origin_server_ts
+    quoted = _words(around.answered) if around.answered else ""
+    text = re.sub(rf"^\s*{_calling(me).pattern}[\s:,]*", "", _words(event), flags=re.IGNORECASE)
+    return Inbound(
+        message_id=event.event_id,
+        channel=NAME,
+        sender=event.sender,
+        reply_target=around.room,
+        text=printable_text(text, MAX_TEXT_CHARS).strip(),
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        thread=relation.event_id[:MAX_ID_CHARS] if relation.kind == "m.thread" else None,
+        is_group=around.is_group,
+        sender_name=printable_line(around.sender_name, MAX_NAME_CHARS).strip(),
+        quoted=printable_text(quoted, MAX_QUOTED_CHARS),
+        quoted_of=_whose(around.answered, event.sender, me),
+        sent_at_s=sent_ms / 1000 if 0 < sent_ms < _MAX_TIMESTAMP_MS else None,
+    )
+
+
+def file_of(event: Event) -> File | None:
+    what = _FILES.get(event.text("msgtype"))
+    if what is None:
+        return None
+    info = event.content.get("info")
+    kind = info.get("mimetype") if isinstance(info, dict) else None
+    known = kind if isinstance(kind, str) and "/" in kind else "application/octet-stream"
+    name = event.text("filename") or event.text("body")
+    return File(what, event.text("url"), printable_line(known, 100), name)
+
+
+def _words(event: Event) -> str:
+    body = event.text("body")
+    if event.text("msgtype") in _FILES:
+        # Without a name beside it, it is the file's name
+        return body if event.text("filename") not in {"", body} else ""
+    return _FALLBACK.sub("", body) if event.relation.answers else body
+
+
+def _whose(answered: Event | None, sender: str, me: Self) -> Whose:
+    if answered is None:
+        return Whose.ANYBODYS
+    if answered.sender == me.account:
+        return Whose.AGENTS
+    return Whose.SENDERS if answered.sender == sender else Whose.ANYBODYS
+
+
+def _calling(me: Self) -> re.Pattern[str]:
+    names = "|".join(re.escape(one) for one in me.callings)
+    return re.compile(rf"(?<!\w)@?(?:{names})(?!\w)", re.IGNORECASE)
+
+
+def membership(content: dict[str, Any]) -> str:
+    told = content.get("membership")
+    return told if isinstance(told, str) else ""

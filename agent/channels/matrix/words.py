@@ -1,0 +1,55 @@
+"""An answer's Markdown as the content of an event, and in pieces of which each is one."""
+
+import re
+
+from agent.channels.matrix.api import encoded
+
+# Twice as text and once as HTML it is well below the 64 KB of an event
+MAX_PART_BYTES = 8000
+# What is above is sent without its HTML
+MAX_CONTENT_BYTES = 48_000
+_BLOCKS = re.compile(r"(<pre>.*?</pre>)", re.DOTALL)
+
+
+def content_of(markdown: str) -> dict[str, object]:
+    """A text, and the same with its styles where it has any."""
+    from agent.channels.render import to_html_telegram, to_plain  # noqa: PLC0415 - no start needs it
+
+    told: dict[str, object] = {"msgtype": "m.text", "body": to_plain(markdown), "m.mentions": {}}
+    # Other tags than Telegram's would be allowed; lines end by one here
+    pieces = _BLOCKS.split(to_html_telegram(markdown))
+    html = "".join(
+        piece if number % 2 else piece.replace("\n", "<br>") for number, piece in enumerate(pieces)
+    )
+    styled = {**told, "format": "org.matrix.custom.html", "formatted_body": html}
+    return styled if len(encoded(styled)) <= MAX_CONTENT_BYTES else told
+
+
+def edit_of(event_id: str, content: dict[str, object]) -> dict[str, object]:
+    """The content that takes the place of an event's."""
+    about = {"rel_type": "m.replace", "event_id": event_id}
+    # For programs that know no edits
+    fallback = {"msgtype": "m.text", "body": f"* {content['body']}", "m.mentions": {}}
+    return {**fallback, "m.new_content": content, "m.relates_to": about}
+
+
+def placed(
+    content: dict[str, object], answered: str, thread: str | None, *, is_group: bool
+) -> dict[str, object]:
+    """The same in its thread; in a group it shows what it answers."""
+    reply = {"m.in_reply_to": {"event_id": answered or thread}}
+    if thread:
+        about = {"rel_type": "m.thread", "event_id": thread, "is_falling_back": True, **reply}
+        return {**content, "m.relates_to": about}
+    return {**content, "m.relates_to": reply} if is_group and answered else content
+
+
+def parts(markdown: str) -> tuple[str, ...]:
+    from agent.channels.render import split, utf8_bytes  # noqa: PLC0415 - no start needs them
+
+    return split(markdown, MAX_PART_BYTES, utf8_bytes)
+
+
+def first_part(markdown: str) -> str:
+    """As much of a text that still grows as one event shows."""
+    return parts(markdown[: 2 * MAX_PART_BYTES])[0]
