@@ -82,8 +82,9 @@ class SlackServer:
     def _answer(self, request: Request) -> tuple[int, bytes, list[str]]:
         if request.target.startswith("/files/"):
             return self._file(request)
-        method = request.target.removeprefix("/api/")
-        body = _body(request, method)
+        path, _, query = request.target.partition("?")
+        method = path.removeprefix("/api/")
+        body = _body(request, method) | _fields(query)
         self.calls.append((method, body))
         fault = self._fault(method)
         if fault is not None and fault.html:
@@ -183,6 +184,12 @@ def _body(request: Request, method: str) -> Any:
         return {}
     kind = request.headers.get("content-type", "")
     if kind.startswith("application/x-www-form-urlencoded"):
-        return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+        return _fields(request.body.decode())
     # Such a method reads no JSON: it finds nothing
     return {} if method in _FORMS else json.loads(request.body)
+
+
+def _fields(form: str) -> Json:
+    """Of a form or an address; what has parts stands there as JSON."""
+    found = {name: values[0] for name, values in parse_qs(form).items()}
+    return {name: json.loads(told) if told[:1] in "[{" else told for name, told in found.items()}
