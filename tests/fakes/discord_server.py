@@ -156,6 +156,7 @@ class DiscordServer:
         await writer.drain()
 
     async def _file(self, path: str, writer: asyncio.StreamWriter) -> None:
+        self.calls.append(("GET", path, None))
         await self.may_download.wait()
         content = self.world.files.get(path.split("/")[2])
         status = 404 if content is None else 200

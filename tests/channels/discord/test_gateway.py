@@ -158,10 +158,9 @@ async def test_another_process_goes_on_where_this_one_was(
 async def test_a_session_of_another_bot_or_with_other_ears_is_not_taken_up(
     server: DiscordServer, http: HttpClient, tmp_path: Path
 ) -> None:
+    kept = tmp_path / "discord" / "session.json"
     async with listening(channel_at(server, http, tmp_path)):
-        await begun(server)
-    kept = json.loads((tmp_path / "discord" / "session.json").read_text())
-    assert kept["seq"] >= 1
+        await until(lambda: kept.exists() and json.loads(kept.read_text())["seq"])
     wanted = DiscordSettings(groups="all")
     async with listening(channel_at(server, http, tmp_path, wanted)):
         await until(lambda: len(server.heard(IDENTIFY)) == 2)
