@@ -121,6 +121,18 @@ class SlackSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
+class MattermostSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.mattermost]` section: a bot on a server of one's own."""
+
+    # The server, such as https://chat.example.org; needed
+    base_url: ReplyAddress = ""
+    # Of Integrations > Bot Accounts; or a file that holds nothing else, which is better
+    token: Secret = Secret()
+    token_file: str = ""
+    # In channels it hears those who mention it, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
+
+
 class EmailSettings(Section, frozen=True, kw_only=True):
     """The `[channels.email]` section: a mailbox of the agent's own."""
 
@@ -251,6 +263,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     signal: SignalSettings | None = None
     discord: DiscordSettings | None = None
     slack: SlackSettings | None = None
+    mattermost: MattermostSettings | None = None
     email: EmailSettings | None = None
     irc: IrcSettings | None = None
     matrix: MatrixSettings | None = None

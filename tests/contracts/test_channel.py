@@ -11,6 +11,7 @@ from tests.fakes import (
     irc_server,
     lark_server,
     mail_server,
+    mattermost_server,
     signal_daemon,
     slack_server,
     synapse,
@@ -23,6 +24,7 @@ from tests.fakes.irc_platform import IrcPlatform
 from tests.fakes.irc_server import CHANNEL, Visitor
 from tests.fakes.lark_platform import LarkPlatform
 from tests.fakes.matrix_platform import MatrixPlatform
+from tests.fakes.mattermost_platform import MattermostPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_platform import SignalPlatform
@@ -61,6 +63,14 @@ async def slack(folder: Path) -> AsyncIterator[Platform]:
     http = HttpClient()
     async with slack_server.running() as server:
         yield SlackPlatform(server, http, folder)
+        await http.aclose()
+
+
+@contextlib.asynccontextmanager
+async def mattermost(folder: Path) -> AsyncIterator[Platform]:
+    http = HttpClient()
+    async with mattermost_server.running() as server:
+        yield MattermostPlatform(server, http, folder)
         await http.aclose()
 
 
@@ -116,6 +126,7 @@ PLATFORMS = {
     "signal": signal,
     "discord": discord,
     "slack": slack,
+    "mattermost": mattermost,
     "irc": irc,
     "lark": lark,
     "email": email,

@@ -36,6 +36,7 @@ TABLES = {
     'app_token = "xapp-1-of-the-tests"',
     "whatsapp": f'base_url = "http://{_NOBODY}"\nphone_number_id = "1"\n'
     'token = "x-of-the-tests"\napp_secret = "x-of-the-tests"',
+    "mattermost": f'base_url = "http://{_NOBODY}"\ntoken = "token-of-the-tests"',
     "webhook": f'reply_url = "http://{_NOBODY}/"\nsecret = "whsec_{"A" * 43}="',
 }
 

@@ -1,0 +1,1 @@
+"""Mattermost: its REST API and its WebSocket, version 4."""

@@ -1,0 +1,138 @@
+"""What Mattermost says, as typed values, and its posts as the rest of the agent knows messages.
+
+What is not as documented is left out; it must not hold up the others.
+"""
+
+import json
+import re
+from typing import Any, Literal
+
+import msgspec
+
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line, printable_text
+
+NAME = "mattermost"
+# A person may write 16383; servers that were set up otherwise take more
+MAX_TEXT_CHARS = 32_000
+MAX_NAME_CHARS = 64
+# A private chat of two
+DIRECT = "D"
+
+Groups = Literal["mention", "all", "off"]
+
+
+class File(msgspec.Struct, frozen=True):
+    """What came with a post."""
+
+    id: str
+    name: str = ""
+    size: int = 0
+    mime_type: str = ""
+
+
+class Metadata(msgspec.Struct, frozen=True):
+    """What the server adds to a post."""
+
+    files: tuple[File, ...] | None = None
+
+
+class Post(msgspec.Struct, frozen=True, rename={"kind": "type"}):
+    """Of a person where `kind` is empty and `props` say nothing else."""
+
+    id: str
+    channel_id: str
+    user_id: str
+    create_at: int
+    delete_at: int = 0
+    root_id: str = ""
+    message: str = ""
+    kind: str = ""
+    props: dict[str, Any] | None = None
+    file_ids: tuple[str, ...] | None = None
+    metadata: Metadata | None = None
+
+    @property
+    def is_of_a_person(self) -> bool:
+        told = self.props or {}
+        is_machine = any(told.get(key) for key in ("from_bot", "from_webhook", "from_plugin"))
+        return not (self.kind or self.delete_at or is_machine)
+
+
+class Me(msgspec.Struct, frozen=True):
+    """Who the token is of."""
+
+    id: str
+    username: str
+
+
+class Room(msgspec.Struct, frozen=True, rename={"kind": "type"}):
+    """A channel that the bot is in."""
+
+    id: str
+    kind: str = ""
+    last_post_at: int = 0
+
+
+class Posts(msgspec.Struct, frozen=True):
+    """Several posts, the newest first."""
+
+    order: tuple[str, ...] = ()
+    posts: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class Posted(msgspec.Struct, frozen=True):
+    """What is said of a post that is new; `post` is JSON in itself."""
+
+    post: str = ""
+    channel_type: str = ""
+    sender_name: str = ""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """What comes by the WebSocket: an event, or the answer to what was asked there."""
+
+    event: str = ""
+    data: msgspec.Raw = msgspec.Raw(b"{}")
+    status: str = ""
+    seq_reply: int = 0
+
+
+def challenge(token: str) -> str:
+    """Says who we are."""
+    told = {"seq": 1, "action": "authentication_challenge", "data": {"token": token}}
+    return json.dumps(told)
+
+
+def calls(post: Post, username: str) -> bool:
+    """Whether it has our name in it, as the platform marks names."""
+    return _calling(username).search(post.message) is not None
+
+
+def understood(post: Post, me: Me, kind: str, sender_name: str, now_s: float) -> Inbound:
+    """The message, but for its files.
+
+    Args:
+        kind: of the channel that it stands in.
+    """
+    called = re.compile(rf"\s*{_calling(me.username).pattern}[\s,:]*", re.IGNORECASE)
+    begins = called.match(post.message)
+    told = post.message[begins.end() :] if begins is not None else post.message
+    text = printable_text(told, MAX_TEXT_CHARS).strip()
+    return Inbound(
+        message_id=post.id,
+        channel=NAME,
+        sender=post.user_id,
+        reply_target=post.channel_id,
+        text=text if text or post.file_ids else "[something that cannot be read here]",
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        thread=post.root_id or None,
+        is_group=kind != DIRECT,
+        sender_name=printable_line(sender_name, MAX_NAME_CHARS).strip().removeprefix("@"),
+        sent_at_s=post.create_at / 1000 if post.create_at > 0 else None,
+    )
+
+
+def _calling(username: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w@])@{re.escape(username)}(?![\w-]|\.\w)", re.IGNORECASE)

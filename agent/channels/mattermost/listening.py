@@ -1,0 +1,214 @@
+"""Posts on their way in: by the WebSocket, and those of the time without one by asking."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from agent.channels.answers import OpenQuestions
+from agent.channels.base import Deliver, Pulse
+from agent.channels.incoming import Coming, IncomingFiles
+from agent.channels.keeping import MAX_FILE_BYTES
+from agent.channels.mattermost.api import MattermostApi, known_id, unknown_bot
+from agent.channels.mattermost.events import (
+    DIRECT,
+    MAX_NAME_CHARS,
+    Event,
+    File,
+    Groups,
+    Me,
+    Post,
+    Posted,
+    Posts,
+    Room,
+    calls,
+    challenge,
+    understood,
+)
+from agent.channels.mattermost.position import Position
+from agent.channels.place import Place
+from agent.channels.socket import Socket, opened
+from agent.clock import Clock
+from agent.errors import ChannelUnavailable, NetworkError
+from agent.http import HttpAnswer
+from agent.messages import Attachment, Inbound
+from agent.printable import printable_line
+
+_log = logging.getLogger(__name__)
+
+# The server's word on who we are
+ENTER_TIMEOUT_S = 20.0
+# All files of a post; until then what comes after it waits
+FETCH_TIMEOUT_S = 45.0
+# As many as a post holds
+MAX_FILES = 10
+_T = TypeVar("_T")
+
+
+class Listening:
+    """Hears for one bot."""
+
+    def __init__(
+        self, api: MattermostApi, place: Place, groups: Groups, pulse: Pulse, clock: Clock
+    ) -> None:
+        self._api = api
+        self._place = place
+        self._groups = groups
+        self._pulse = pulse
+        self._clock = clock
+        self._position = Position(place.folder / "position.json")
+        self._files = IncomingFiles(place.transcriber, pulse.beat, FETCH_TIMEOUT_S)
+        self.questions = OpenQuestions()
+        self.me: Me | None = None
+
+    async def run(self, deliver: Deliver) -> None:
+        """Until cancelled.
+
+        Raises:
+            ChannelError: the server is not reached, or does not let this bot listen.
+        """
+        me = self.me = await who(self._api)
+        account = f"{self._api.base_url} {me.id}"
+        if not await self._position.load(account):
+            latest_ms = max((room.last_post_at for room in await self._rooms()), default=0)
+            await self._position.begin(account, latest_ms)
+        async with opened(self._api.socket_url) as socket:
+            await self._enter(socket)
+            self._pulse.beat()
+            # What is written meanwhile waits in the socket
+            await self._catch_up(me, deliver)
+            _log.info("on Mattermost as %s", printable_line(me.username, MAX_NAME_CHARS))
+            async for message in socket.messages(self._pulse.beat):
+                await self._hear(message, me, deliver)
+
+    async def _enter(self, socket: Socket) -> None:
+        await socket.send(challenge(self._api.token.reveal()))
+        try:
+            async with asyncio.timeout(ENTER_TIMEOUT_S):
+                while (event := _event(await socket.receive())).seq_reply != 1:
+                    pass
+        except TimeoutError as err:
+            raise ChannelUnavailable("Mattermost does not say whether we may listen") from err
+        if event.status != "OK":
+            raise unknown_bot()
+
+    async def _rooms(self) -> tuple[Room, ...]:
+        return _read(await self._api.call("GET", "/users/me/channels"), tuple[Room, ...])
+
+    async def _catch_up(self, me: Me, deliver: Deliver) -> None:
+        since_ms = self._position.since_ms
+        found: list[tuple[Post, str]] = []
+        for room in await self._rooms():
+            if room.last_post_at > since_ms:
+                path = f"/channels/{known_id(room.id)}/posts?since={since_ms}"
+                told = _read(await self._api.call("GET", path), Posts)
+                found += [(post, room.kind) for post in _posts_in(told)]
+                self._pulse.beat()
+        for post, kind in sorted(found, key=lambda one: one[0].create_at):
+            # Older ones were changed since then, or stand there as what a thread began with
+            if post.create_at > since_ms:
+                await self._take(post, kind, "", me, deliver)
+
+    async def _hear(self, message: str | bytes, me: Me, deliver: Deliver) -> None:
+        event = _event(message)
+        if event.event != "posted":
+            return
+        try:
+            told = msgspec.json.decode(event.data, type=Posted)
+            post = msgspec.json.decode(told.post, type=Post)
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
+            # Its words stay out of the log: they are a person's
+            _log.warning("a post of Mattermost is not as documented: %s", err)
+            return
+        await self._take(post, told.channel_type, told.sender_name, me, deliver)
+
+    async def _take(self, post: Post, kind: str, name: str, me: Me, deliver: Deliver) -> None:
+        if self._position.has_seen(post.id):
+            return
+        inbound = understood(post, me, kind, name, self._clock.wall_s())
+        is_persons = post.is_of_a_person and post.user_id != me.id
+        if is_persons and not self.questions.answer(inbound) and self._is_for_us(post, kind, me):
+            await deliver(await self._with_files(inbound, post))
+            self._position.note(post.id, post.create_at)
+            await self._position.save()
+        else:
+            # Kept with the next one that is
+            self._position.note(post.id, post.create_at)
+        self._pulse.beat()
+
+    def _is_for_us(self, post: Post, kind: str, me: Me) -> bool:
+        if kind == DIRECT or self._groups == "all":
+            return True
+        return self._groups == "mention" and calls(post, me.username)
+
+    async def _with_files(self, inbound: Inbound, post: Post) -> Inbound:
+        if not post.file_ids:
+            return inbound
+        if not self._place.knows(inbound):
+            # A stranger fills no disk
+            return replace(inbound, text=f"{inbound.text}\n[a file that was not fetched]".strip())
+        files = post.metadata.files if post.metadata is not None else None
+        if files is None:
+            path = f"/posts/{known_id(post.id)}/files/info"
+            files = _read(await self._api.call("GET", path), tuple[File, ...])
+        coming = [Coming("a file", partial(self._fetch, one), _is_speech) for one in files]
+        return await self._files.added_to(inbound, coming[:MAX_FILES])
+
+    async def _fetch(self, file: File) -> Attachment | str:
+        if file.size > MAX_FILE_BYTES:
+            return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        kind = printable_line(file.mime_type, MAX_NAME_CHARS) or "application/octet-stream"
+        async with self._api.download(file.id) as answer:
+            return await self._place.keeping.keep(self._pieces(answer), kind, file.name)
+
+    async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
+        try:
+            while piece := await answer.read():
+                self._pulse.beat()
+                yield piece
+        except NetworkError as err:
+            raise ChannelUnavailable(str(err)) from err
+
+
+async def who(api: MattermostApi) -> Me:
+    """Who the token is of.
+
+    Raises:
+        ChannelError: nobody's, or that is not to be had now.
+    """
+    return _read(await api.call("GET", "/users/me"), Me)
+
+
+def _event(message: str | bytes) -> Event:
+    """Empty where it is none."""
+    try:
+        return msgspec.json.decode(message, type=Event)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return Event()
+
+
+def _posts_in(told: Posts) -> list[Post]:
+    found = []
+    for raw in told.posts.values():
+        try:
+            found.append(msgspec.convert(raw, Post))
+        except msgspec.ValidationError as err:
+            _log.warning("a post of Mattermost is not as documented: %s", err)
+    return found
+
+
+def _is_speech(kept: Attachment) -> bool:
+    return kept.media_type.startswith("audio/")
+
+
+def _read(told: Any, kind: type[_T]) -> _T:
+    try:
+        return msgspec.convert(told, kind)
+    except msgspec.ValidationError as err:
+        raise ChannelUnavailable(
+            "what answers is no Mattermost server: look at channels.mattermost.base_url"
+        ) from err

@@ -1,0 +1,86 @@
+"""How far the posts of a server were read, kept over restarts.
+
+Posts of one moment may come in any order, so what is a little older is asked for again, and known
+by its id. Losing the file loses what was written while the agent was away, and no more.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import msgspec
+
+_log = logging.getLogger(__name__)
+
+# Posts of one server differ by less in when they come
+OVERLAP_MS = 10_000
+# More than anybody writes in that time
+MAX_SEEN = 500
+
+
+class _Kept(msgspec.Struct):
+    """`floor_ms`: what is older was written before the agent was there."""
+
+    account: str
+    floor_ms: int = 0
+    at_ms: int = 0
+    seen: dict[str, int] = msgspec.field(default_factory=dict)
+
+
+class Position:
+    """Times are the server's own, in milliseconds."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept: _Kept | None = None
+
+    async def load(self, account: str) -> bool:
+        """Whether this account was read before."""
+        if self._kept is None:
+            self._kept = await asyncio.to_thread(self._read)
+        if self._kept is not None and self._kept.account != account:
+            self._kept = None
+        return self._kept is not None
+
+    async def begin(self, account: str, at_ms: int) -> None:
+        """What is there by now is not the agent's to answer."""
+        self._kept = _Kept(account, at_ms, at_ms)
+        await self.save()
+
+    @property
+    def since_ms(self) -> int:
+        """Whatever was written after it is to be looked at."""
+        kept = self._kept
+        return max(kept.floor_ms, kept.at_ms - OVERLAP_MS) if kept is not None else 0
+
+    def has_seen(self, post_id: str) -> bool:
+        return self._kept is not None and post_id in self._kept.seen
+
+    def note(self, post_id: str, at_ms: int) -> None:
+        """It is committed, or nobody's order."""
+        kept = self._kept
+        if kept is None:
+            return
+        kept.at_ms = max(kept.at_ms, at_ms)
+        kept.seen[post_id] = at_ms
+        if len(kept.seen) > MAX_SEEN:
+            del kept.seen[next(iter(kept.seen))]
+
+    async def save(self) -> None:
+        if self._kept is not None:
+            await asyncio.to_thread(self._write, msgspec.json.encode(self._kept))
+
+    def _read(self) -> _Kept | None:
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=_Kept)
+        except (OSError, UnicodeDecodeError, msgspec.DecodeError):
+            return None
+
+    def _write(self, content: bytes) -> None:
+        temp = self._path.with_name(f"{self._path.name}.part")
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temp.write_bytes(content)
+            temp.replace(self._path)
+        except OSError as err:
+            _log.warning("how far Mattermost was read is not kept: %s", err.strerror)

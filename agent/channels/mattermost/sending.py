@@ -1,0 +1,177 @@
+"""An answer into its channel, its draft before it, and its files after it.
+
+Mattermost shows Markdown as it is written; what would call everybody, or show a picture from
+anywhere, is taken apart.
+"""
+
+import hashlib
+import logging
+import re
+
+from agent.channels.answers import in_words
+from agent.channels.base import Question
+from agent.channels.drafts import Draft, Drafts
+from agent.channels.mattermost.api import ApiRefused, MattermostApi, known_id
+from agent.channels.outgoing import Unfinished, unsendable
+from agent.clock import Clock
+from agent.errors import ChannelUnavailable, MessageRefused
+from agent.messages import Attachment, Outbound
+
+_log = logging.getLogger(__name__)
+
+# What a server takes in one post
+MAX_CHARS = 16_383
+# Of the words alone, so that there is room for marks; where it is too little they are left out
+MAX_PLAIN_CHARS = 12_000
+# Servers that limit requests take ten in a second of everybody on an address
+INTERVAL_S = 1.5
+# What servers take of one file unless they are told otherwise is 100 MB, and was 50
+MAX_FILE_BYTES = 50 * 1024 * 1024
+_ID_CHARS = 26
+_TOO_LARGE = 413
+_EVERYBODY = re.compile(r"@(?=(?:all|channel|here)\b)", re.IGNORECASE)
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class MattermostDrafts(Drafts):
+    """Posts that are changed until they are the answer."""
+
+    def __init__(self, api: MattermostApi, clock: Clock) -> None:
+        super().__init__(clock)
+        self._api = api
+
+    def _interval_s(self, draft: Draft) -> float:
+        return INTERVAL_S
+
+    async def _put(self, draft: Draft, text: str) -> None:
+        inbound = draft.inbound
+        message = shown(parts(text[: 2 * MAX_PLAIN_CHARS])[0])
+        try:
+            if draft.message_id:
+                await self._api.call("PUT", _patched(draft.message_id), {"message": message})
+            else:
+                place = _place(inbound.reply_target, inbound.thread)
+                told = await self._api.call("POST", "/posts", {**place, "message": message})
+                draft.message_id = _number_of(told)
+        except ChannelUnavailable as err:
+            # The next one may come through
+            _log.info("a draft is not shown now: %s", err)
+
+
+class Sending:
+    """Sends messages, in the order in which it is asked to."""
+
+    def __init__(self, api: MattermostApi, drafts: MattermostDrafts) -> None:
+        self._api = api
+        self._drafts = drafts
+        self._unfinished = Unfinished()
+
+    async def send(self, message: Outbound) -> None:
+        """Return when the platform has all of it.
+
+        Raises:
+            ChannelError: it has not.
+        """
+        await self._unfinished.go_on(message, self._say, self._give)
+
+    async def question(self, message: Outbound, question: Question) -> None:
+        """Put a question; what is asked about is seen sign by sign."""
+        text = literal(in_words(question))
+        if len(text) > MAX_CHARS:
+            raise MessageRefused("the question is longer than Mattermost takes")
+        await self._post(message, text)
+
+    async def _say(self, message: Outbound) -> None:
+        text = shown(message.text)
+        if message.part == 0 and (draft := await self._drafts.end(message)):
+            try:
+                await self._api.call("PUT", _patched(draft), {"message": text})
+            except ApiRefused as err:
+                # Somebody deleted it: the answer comes as a post
+                _log.info("a draft cannot become the answer: %s", err)
+                await self._post(message, text)
+        else:
+            await self._post(message, text)
+        if message.part == 0:
+            self._drafts.forget(message)
+
+    async def _post(self, message: Outbound, text: str, *file_ids: str) -> None:
+        place = _place(message.recipient, message.thread)
+        told = {**place, "message": text, "file_ids": [*file_ids]}
+        await self._api.call("POST", "/posts", {**told, **_numbered(message, text, *file_ids)})
+
+    async def _give(self, message: Outbound, file: Attachment) -> None:
+        trouble = unsendable(file, MAX_FILE_BYTES, "Mattermost takes")
+        if not trouble:
+            try:
+                told = await self._api.upload(known_id(message.recipient), file)
+            except ApiRefused as err:
+                if err.status != _TOO_LARGE:
+                    raise
+                trouble = f"({file.name or 'The file'} is larger than Mattermost takes here.)"
+            else:
+                await self._post(message, "", _file_in(told))
+        if trouble:
+            await self._post(message, trouble)
+
+
+def parts(markdown: str) -> tuple[str, ...]:
+    """The text in pieces of which each is one post."""
+    from agent.channels.render import split  # noqa: PLC0415 - no start needs it
+
+    return split(markdown, MAX_PLAIN_CHARS, len)
+
+
+def shown(markdown: str) -> str:
+    """A post's text."""
+    from agent.channels.render import to_plain  # noqa: PLC0415 - no start needs it
+
+    text = _quiet(markdown)
+    return text if len(text) <= MAX_CHARS else _quiet(to_plain(markdown))[:MAX_CHARS]
+
+
+def literal(text: str) -> str:
+    """Text that is to be seen as it is, sign by sign."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _quiet(markdown: str) -> str:
+    """A picture is asked for by whoever reads: its address would tell what was read."""
+    return _EVERYBODY.sub("@\u200b", markdown).replace("![", "! [")
+
+
+def _place(target: str, thread: str | None) -> dict[str, object]:
+    return {"channel_id": target, "root_id": thread or ""}
+
+
+def _numbered(message: Outbound, *content: str) -> dict[str, object]:
+    """The same number for the same words again, which a server takes once for a while."""
+    if message.outbox_id <= 0:
+        return {}
+    told = "\0".join((str(message.outbox_id), str(message.part), *content))
+    return {"pending_post_id": hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:26]}
+
+
+def _patched(number: int) -> str:
+    """The path of a post whose id was made a number, as drafts know them."""
+    told = ""
+    while number:
+        number, digit = divmod(number, len(_DIGITS))
+        told = _DIGITS[digit] + told
+    return f"/posts/{told.rjust(_ID_CHARS, '0')}/patch"
+
+
+def _number_of(told: object) -> int:
+    post_id = told.get("id") if isinstance(told, dict) else None
+    return int(known_id(post_id), len(_DIGITS)) if isinstance(post_id, str) else 0
+
+
+def _file_in(told: object) -> str:
+    infos = told.get("file_infos") if isinstance(told, dict) else None
+    first = infos[0] if isinstance(infos, list) and infos else None
+    file_id = first.get("id") if isinstance(first, dict) else None
+    if not isinstance(file_id, str):
+        raise ChannelUnavailable("Mattermost does not say which file it has")
+    return known_id(file_id)

@@ -1,0 +1,169 @@
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.channels.base import Question
+from agent.channels.mattermost.events import Me, Post, calls, understood
+from agent.channels.mattermost.position import OVERLAP_MS, Position
+from agent.channels.mattermost.sending import literal, shown
+from agent.errors import MessageRefused
+from agent.http import HttpClient
+from agent.messages import Address, Outbound
+from tests.contracts.channel import Listener, listening, until
+from tests.fakes import mattermost_server
+from tests.fakes.mattermost_platform import MattermostPlatform
+from tests.fakes.mattermost_server import ANNA, DM, ROBOT, ROOM, MattermostServer
+
+BOT = Me("m" * 26, "barnacle")
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[MattermostPlatform]:
+    http = HttpClient()
+    async with mattermost_server.running() as server:
+        yield MattermostPlatform(server, http, tmp_path)
+        await http.aclose()
+
+
+def post(message: str) -> Post:
+    return Post("p" * 26, ROOM, ANNA, 1, message=message)
+
+
+async def heard_after_cut(server: MattermostServer, listener: Listener) -> list[str]:
+    """What came by asking: everything that was posted while nobody listened."""
+    before = server.times_entered
+    server.cut()
+    await until(lambda: not server.entered)
+    for number in range(3):
+        server.post(DM, ANNA, f"number {number}")
+        server.post(ROOM, ANNA, f"@barnacle also {number}")
+    await until(lambda: server.times_entered > before and len(listener.heard) >= 7)
+    return [one.text for one in listener.heard]
+
+
+async def test_what_came_during_a_cut_is_heard_once_and_in_order(
+    platform: MattermostPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+        heard = await heard_after_cut(platform.server, listener)
+        await platform.repeat()
+        await platform.write("last")
+        await until(lambda: listener.heard[-1].text == "last")
+    order = [f"{word}{number}" for number in range(3) for word in ("number ", "also ")]
+    assert heard == ["before", *order]
+    assert len(listener.heard) == 8
+
+
+async def test_what_was_written_before_the_first_start_is_nobodys_order(
+    platform: MattermostPlatform,
+) -> None:
+    platform.server.post(DM, ANNA, "long ago")
+    async with listening(platform.channel) as listener:
+        await platform.write("now")
+        assert [one.text for one in await listener.first()] == ["now"]
+
+
+async def test_machines_and_notices_of_the_server_are_not_heard(
+    platform: MattermostPlatform,
+) -> None:
+    server = platform.server
+    async with listening(platform.channel) as listener:
+        await platform.write("first")
+        server.post(DM, ROBOT, "I am a bot", props={"from_bot": "true"})
+        server.post(DM, ANNA, "by a hook", props={"from_webhook": "true"})
+        server.post(DM, ANNA, "anna joined", type="system_join_channel")
+        server.say("[]")
+        server.say('{"event":"posted","data":{"post":"{}"}}')
+        await platform.write("last")
+        assert [one.text for one in await listener.first(2)] == ["first", "last"]
+
+
+async def test_files_that_a_post_does_not_describe_are_asked_for(
+    platform: MattermostPlatform,
+) -> None:
+    platform.server.tells_files = False
+    async with listening(platform.channel) as listener:
+        await platform.write_with_file("look", b"%PDF-1.7")
+        [heard] = await listener.first()
+    assert [one.name for one in heard.attachments] == ["d.pdf"]
+
+
+async def test_a_message_whose_answer_was_lost_stands_there_once(
+    platform: MattermostPlatform,
+) -> None:
+    message = Outbound(7, "mattermost", DM, "Here.", "")
+    await platform.channel.send(message)
+    await platform.channel.send(message)
+    assert len(platform.server.posts) == 1
+
+
+async def test_a_refusal_says_what_to_do(platform: MattermostPlatform) -> None:
+    with pytest.raises(MessageRefused, match="add the bot to the channel"):
+        await platform.channel.send(Outbound(1, "mattermost", "z" * 26, "Here.", ""))
+
+
+async def test_a_question_that_is_too_long_is_not_put(platform: MattermostPlatform) -> None:
+    question = Question("shell", '{"command":"' + "x" * 20_000 + '"}', "it acts")
+    with pytest.raises(MessageRefused, match="longer"):
+        await platform.channel.ask(Address("mattermost", DM, ANNA), question)
+    assert not platform.server.posts
+
+
+@pytest.mark.parametrize(
+    ("message", "is_called"),
+    [
+        ("@barnacle hello", True),
+        ("hello @Barnacle.", True),
+        ("(@barnacle)", True),
+        ("@barnacles hello", False),
+        ("@barnacle-two", False),
+        ("@barnacle.two", False),
+        ("x@barnacle", False),
+        ("barnacle", False),
+    ],
+)
+def test_a_name_calls_only_whom_it_is_of(message: str, *, is_called: bool) -> None:
+    assert calls(post(message), "barnacle") is is_called
+
+
+def test_the_call_is_no_part_of_the_message() -> None:
+    assert understood(post("@barnacle, lamp on"), BOT, "O", "@anna", 1).text == "lamp on"
+
+
+def test_an_answer_calls_nobody_and_shows_no_picture_from_elsewhere() -> None:
+    assert not re.search("@(all|channel|here)", shown("@all @Channel @here ![x](http://y)"))
+    assert "![" not in shown("![x](http://y)")
+
+
+@given(st.text(alphabet="`\na ", max_size=60))
+def test_what_is_shown_literally_ends_where_it_ends(text: str) -> None:
+    fence, _, rest = literal(text).partition("\n")
+    assert rest == f"{text}\n{fence}"
+    assert fence not in text
+
+
+async def test_a_position_is_of_one_account_and_asks_a_little_further_back(
+    tmp_path: Path,
+) -> None:
+    position = Position(tmp_path / "position.json")
+    assert not await position.load("anna")
+    await position.begin("anna", 1000)
+    assert position.since_ms == 1000
+    position.note("p", 1000 + 2 * OVERLAP_MS)
+    await position.save()
+    again = Position(tmp_path / "position.json")
+    assert await again.load("anna")
+    assert again.since_ms == 1000 + OVERLAP_MS
+    assert again.has_seen("p")
+    assert not await Position(tmp_path / "position.json").load("other")
+
+
+async def test_a_spoiled_position_is_none(tmp_path: Path) -> None:
+    (tmp_path / "position.json").write_bytes(b"\xff{")
+    assert not await Position(tmp_path / "position.json").load("anna")
