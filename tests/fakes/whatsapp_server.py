@@ -50,6 +50,8 @@ class WhatsAppServer:
     media: dict[str, bytes] = field(default_factory=dict)
     # Where a file is said to be; here unless a test says otherwise
     media_url: str = ""
+    # Files wait for it
+    may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
     # What the next message meets: status, code, how long to be left alone
     fault: tuple[int, int, float] | None = None
     # What the gateway has answered
@@ -121,6 +123,8 @@ class WhatsAppServer:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while (request := await read_request(reader)) is not None:
             self.calls.append(request)
+            if request.target.startswith("/files/"):
+                await self.may_hand_out.wait()
             status, told, retry_after_s = self._answer(request)
             head = [f"HTTP/1.1 {status} -", f"content-length: {len(told)}"]
             if retry_after_s:
@@ -188,6 +192,7 @@ def body_of(value: dict[str, Any], number_id: str = NUMBER_ID, name: str = "mess
 @contextlib.asynccontextmanager
 async def running() -> AsyncIterator[WhatsAppServer]:
     server = WhatsAppServer()
+    server.may_hand_out.set()
     async with serving(server.serve) as url:
         server.url = url
         try:

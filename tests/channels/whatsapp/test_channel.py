@@ -339,3 +339,27 @@ async def test_who_guesses_the_verify_token_is_not_listened_to_for_long(
     wrong = "hub.mode=subscribe&hub.verify_token=guessed&hub.challenge=1"
     told = [await platform.server.ask("GET", f"/whatsapp?{wrong}") for _ in range(12)]
     assert [one.status for one in told] == [403] * 10 + [429] * 2
+
+
+async def test_a_file_that_takes_longer_than_the_platform_waits_is_kept_once(
+    platform: WhatsAppPlatform,
+) -> None:
+    server = platform.server
+    server.media["77"] = b"OggS"
+    voice = {"id": "77", "mime_type": "audio/ogg; codecs=opus", "voice": True}
+    body = body_of({"messages": [server.message("audio", audio=voice)]})
+    server.may_hand_out.clear()
+    async with listening(platform.channel) as listener:
+        posting = asyncio.ensure_future(
+            server.ask("POST", "/whatsapp", body, server.signature(body))
+        )
+        await until(lambda: any(one.target.startswith("/files/") for one in server.calls))
+        # It has gone before the answer, and comes again while the file is still on its way
+        posting.cancel()
+        again = asyncio.ensure_future(server.post(body))
+        server.may_hand_out.set()
+        await again
+        [heard] = listener.heard
+        assert heard.text.startswith("[a voice message; no speech service is configured")
+        assert [one.media_type for one in heard.attachments] == ["audio/ogg"]
+        assert server.answers == [200]
