@@ -18,6 +18,7 @@ from tests.fakes.echoing_model import EchoingModel
 from tests.fakes.email_conversation import email
 from tests.fakes.irc_conversation import irc
 from tests.fakes.left_behind import all_confirmed
+from tests.fakes.matrix_conversation import matrix
 
 LIMIT_S = 25.0
 pytestmark = pytest.mark.timeout(90)
@@ -45,7 +46,7 @@ class Talk(Protocol):
 
 
 Opens = Callable[[Path], AbstractAsyncContextManager[Talk]]
-TALKS: dict[str, Opens] = {"email": email, "irc": irc}
+TALKS: dict[str, Opens] = {"email": email, "irc": irc, "matrix": matrix}
 
 
 async def until(condition: Callable[[], object]) -> None:

@@ -1,0 +1,127 @@
+"""What only Matrix has, on a real homeserver."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from agent.channels.matrix.api import MatrixApi
+from agent.channels.matrix.listening import CANNOT_READ
+from agent.config import Secret
+from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.http import HttpClient
+from tests.contracts.channel import answer, listening, stand, until
+from tests.fakes import synapse
+from tests.fakes.matrix_platform import MatrixPlatform
+from tests.fakes.relay import Relay
+from tests.fakes.synapse import until_joined
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[MatrixPlatform]:
+    server = synapse.shared()
+    relay = Relay(server.port)
+    await relay.start()
+    platform = MatrixPlatform(server, relay, tmp_path)
+    yield platform
+    await platform.http.aclose()
+    await relay.stop()
+
+
+async def test_an_encrypted_room_is_told_once_that_it_cannot_be_read(
+    platform: MatrixPlatform,
+) -> None:
+    content = {"algorithm": "m.megolm.v1.aes-sha2"}
+    state = [{"type": "m.room.encryption", "content": content}]
+    room = platform.anna.make_room(platform.agent.id, is_direct=True, initial_state=state)
+    secret = {**content, "ciphertext": "x", "session_id": "x"}
+    async with listening(platform.channel) as listener:
+        await until_joined(platform.anna, room, platform.agent.id)
+        for number in range(2):
+            path = f"/rooms/{room}/send/m.room.encrypted/{number}"
+            await asyncio.to_thread(platform.anna.call, "PUT", path, secret)
+        await platform.write("readable")
+        assert (await listener.first())[0].text == "readable"
+        await until(lambda: platform.said(room))
+        assert platform.said(room) == [CANNOT_READ]
+
+
+async def test_everything_that_was_said_while_it_was_away_is_heard(
+    platform: MatrixPlatform,
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+    for number in range(120):
+        await platform.write(f"number {number}")
+    async with listening(platform.restarted()) as listener:
+        await until(lambda: listener.heard and listener.heard[-1].text == "number 119")
+        told = [one.text for one in listener.heard if one.text != "before"]
+        assert told == [f"number {number}" for number in range(120)]
+
+
+async def test_what_was_said_before_it_ever_listened_is_left_alone(
+    platform: MatrixPlatform,
+) -> None:
+    platform.agent.call("POST", f"/join/{platform.chat}", {})
+    await platform.write("long ago")
+    async with listening(platform.channel) as listener:
+        await until_joined(platform.anna, platform.group, platform.agent.id)
+        await platform.write("now")
+        assert [one.text for one in await listener.first()] == ["now"]
+
+
+async def test_an_edit_and_what_a_program_says_are_no_messages(platform: MatrixPlatform) -> None:
+    async with listening(platform.channel) as listener:
+        first = await platform.send(platform.chat, {"msgtype": "m.text", "body": "frist"})
+        new = {"msgtype": "m.text", "body": "first"}
+        about = {"rel_type": "m.replace", "event_id": first}
+        edit = {"msgtype": "m.text", "body": "* first", "m.new_content": new, "m.relates_to": about}
+        await platform.send(platform.chat, edit)
+        await platform.send(platform.chat, {"msgtype": "m.notice", "body": "beep"})
+        await platform.write("second")
+        assert [one.text for one in await listener.first(2)] == ["frist", "second"]
+
+
+async def test_a_room_that_everybody_left_is_left(platform: MatrixPlatform) -> None:
+    async with listening(platform.channel):
+        await until_joined(platform.anna, platform.chat, platform.agent.id)
+        await asyncio.to_thread(platform.anna.call, "POST", f"/rooms/{platform.chat}/leave", {})
+        await until(
+            lambda: platform.chat not in platform.agent.call("GET", "/joined_rooms")["joined_rooms"]
+        )
+
+
+async def test_a_message_whose_receipt_was_lost_stands_once(platform: MatrixPlatform) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        platform.transport.loses_next_answer = True
+        with pytest.raises(ChannelUnavailable):
+            await platform.channel.send(answer(heard, "Here."))
+        await platform.channel.send(answer(heard, "Here."))
+        await platform.channel.send(answer(heard, "There.", 2))
+        await stand(platform, heard, "Here.", "There.")
+
+
+async def test_what_somebody_answers_to_is_quoted(platform: MatrixPlatform) -> None:
+    async with listening(platform.channel) as listener:
+        first = await platform.send(platform.chat, {"msgtype": "m.text", "body": "17 degrees"})
+        reply = {"m.in_reply_to": {"event_id": first}}
+        body = f"> <{platform.anna.id}> 17 degrees\n\nis that warm?"
+        told = {"msgtype": "m.text", "body": body, "m.relates_to": reply}
+        await platform.send(platform.chat, told)
+        [_, heard] = await listener.first(2)
+        assert (heard.text, heard.quoted) == ("is that warm?", "17 degrees")
+
+
+async def test_a_login_that_lapsed_is_explained() -> None:
+    told = b'{"errcode": "M_UNKNOWN_TOKEN", "soft_logout": true}'
+    lapsed = httpx.Response(401, stream=httpx.ByteStream(told))
+    transport = httpx.MockTransport(lambda _: lapsed)
+    http = HttpClient(transport)
+    with pytest.raises(ChannelRefused, match="soft logout"):
+        await MatrixApi("http://x", Secret("syt_x"), http).whoami()
+    await http.aclose()
