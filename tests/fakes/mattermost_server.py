@@ -66,6 +66,8 @@ class MattermostServer:
     # Those who have said who they are
     entered: set[ServerConnection] = field(default_factory=set)
     times_entered: int = 0
+    # Paths that the bot has lost its right to
+    closed: set[str] = field(default_factory=set)
     # Whether a post says what its files are
     tells_files: bool = True
     _count: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
@@ -170,6 +172,8 @@ class MattermostServer:
             fault, self.fault = self.fault, None
             more = [f"x-ratelimit-reset: {fault.reset_s:.0f}"] if fault.reset_s else []
             return fault.status, b"in the way", more
+        if path in self.closed:
+            return 403, _json(Refused(403, "You do not have the appropriate permissions.").told), []
         if found := re.fullmatch(r"/files/(\w{26})", path):
             return 200, self.files[found[1]][1], []
         try:

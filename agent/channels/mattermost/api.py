@@ -123,13 +123,17 @@ class MattermostApi:
             raise ChannelUnavailable(str(err)) from err
 
 
+def is_id(told: str) -> bool:
+    return _ID.fullmatch(told) is not None
+
+
 def known_id(told: str) -> str:
     """An id as the server makes them, fit for a path.
 
     Raises:
         MessageRefused: it is none.
     """
-    if not _ID.fullmatch(told):
+    if not is_id(told):
         raise MessageRefused("that is no id of Mattermost")
     return told
 

@@ -5,7 +5,7 @@ import logging
 from agent.channels import worded
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.mattermost import sending
-from agent.channels.mattermost.api import UPLOAD_TIMEOUT_S, MattermostApi, known_id
+from agent.channels.mattermost.api import UPLOAD_TIMEOUT_S, MattermostApi, is_id
 from agent.channels.mattermost.events import MAX_NAME_CHARS, NAME
 from agent.channels.mattermost.listening import Listening, who
 from agent.channels.mattermost.sending import MattermostDrafts, Sending
@@ -76,9 +76,9 @@ class MattermostChannel(Channel):
 
     async def mark(self, inbound: Inbound, mark: Mark) -> None:
         me = self._listening.me
-        if me is None:
+        post = inbound.message_id
+        if me is None or not is_id(post):
             return
-        post = known_id(inbound.message_id)
         sign = {"user_id": me.id, "post_id": post, "emoji_name": _SIGNS[mark]}
         await self._courtesy("POST", "/reactions", sign)
         if mark is not Mark.SEEN:

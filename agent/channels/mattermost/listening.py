@@ -33,7 +33,7 @@ from agent.channels.mattermost.position import Position
 from agent.channels.place import Place
 from agent.channels.socket import Socket, opened
 from agent.clock import Clock
-from agent.errors import ChannelUnavailable, NetworkError
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, NetworkError
 from agent.http import HttpAnswer
 from agent.messages import Attachment, Inbound
 from agent.printable import printable_line
@@ -104,14 +104,22 @@ class Listening:
         found: list[tuple[Post, str]] = []
         for room in await self._rooms():
             if room.last_post_at > since_ms:
-                path = f"/channels/{known_id(room.id)}/posts?since={since_ms}"
-                told = _read(await self._api.call("GET", path), Posts)
-                found += [(post, room.kind) for post in _posts_in(told)]
+                found += [(post, room.kind) for post in await self._posts(room, since_ms)]
                 self._pulse.beat()
         for post, kind in sorted(found, key=lambda one: one[0].create_at):
             # Older ones were changed since then, or stand there as what a thread began with
             if post.create_at > since_ms:
                 await self._take(post, kind, "", me, deliver)
+
+    async def _posts(self, room: Room, since_ms: int) -> list[Post]:
+        try:
+            # The server takes zero for no time at all
+            path = f"/channels/{known_id(room.id)}/posts?since={max(since_ms, 1)}"
+            return _posts_in(_read(await self._api.call("GET", path), Posts))
+        except MessageRefused as err:
+            # Closed to us meanwhile; it must not hold up the others
+            _log.warning("what came in a channel of Mattermost is not heard: %s", err)
+            return []
 
     async def _hear(self, message: str | bytes, me: Me, deliver: Deliver) -> None:
         event = _event(message)
@@ -151,12 +159,20 @@ class Listening:
         if not self._place.knows(inbound):
             # A stranger fills no disk
             return replace(inbound, text=f"{inbound.text}\n[a file that was not fetched]".strip())
-        files = post.metadata.files if post.metadata is not None else None
-        if files is None:
-            path = f"/posts/{known_id(post.id)}/files/info"
-            files = _read(await self._api.call("GET", path), tuple[File, ...])
+        try:
+            files = await self._files_of(post)
+        except MessageRefused as err:
+            line = f"[a file that could not be fetched: {err}]"
+            return replace(inbound, text=f"{inbound.text}\n{line}".strip())
         coming = [Coming("a file", partial(self._fetch, one), _is_speech) for one in files]
         return await self._files.added_to(inbound, coming[:MAX_FILES])
+
+    async def _files_of(self, post: Post) -> tuple[File, ...]:
+        """Older servers do not tell them with the post."""
+        if post.metadata is not None and post.metadata.files is not None:
+            return post.metadata.files
+        path = f"/posts/{known_id(post.id)}/files/info"
+        return _read(await self._api.call("GET", path), tuple[File, ...])
 
     async def _fetch(self, file: File) -> Attachment | str:
         if file.size > MAX_FILE_BYTES:
@@ -180,7 +196,12 @@ async def who(api: MattermostApi) -> Me:
     Raises:
         ChannelError: nobody's, or that is not to be had now.
     """
-    return _read(await api.call("GET", "/users/me"), Me)
+    try:
+        return _read(await api.call("GET", "/users/me"), Me)
+    except MessageRefused as err:
+        raise ChannelRefused(
+            f"the bot may not ask who it is; look at channels.mattermost: {err}"
+        ) from err
 
 
 def _event(message: str | bytes) -> Event:

@@ -94,6 +94,24 @@ async def test_files_that_a_post_does_not_describe_are_asked_for(
     assert [one.name for one in heard.attachments] == ["d.pdf"]
 
 
+async def test_what_may_not_be_read_any_more_holds_up_nothing(
+    platform: MattermostPlatform,
+) -> None:
+    server = platform.server
+    server.tells_files = False
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+        server.cut()
+        await until(lambda: not server.entered)
+        server.post(ROOM, ANNA, "@barnacle not to be had")
+        server.closed.add(f"/channels/{ROOM}/posts")
+        told = server.post(DM, ANNA, "look", file_ids=[server.keep("d.pdf", b"%PDF")])
+        server.closed.add(f"/posts/{told['id']}/files/info")
+        heard = await listener.first(2)
+    assert heard[1].text.startswith("look\n[a file that could not be fetched: Mattermost refused")
+
+
 async def test_a_message_whose_answer_was_lost_stands_there_once(
     platform: MattermostPlatform,
 ) -> None:
