@@ -32,6 +32,8 @@ Kind = TypeVar("Kind")
 HELLO_TIMEOUT_S = 10.0
 # What is still under way on a connection that ends; the next one waits, and has 3 s to acknowledge
 DRAIN_S = 1.0
+# Connections live for hours; where this many end in a minute, whoever begins again waits longer
+MOST_BEGUN, BEGUN_WITHIN_S = 4, 60.0
 # Slack repeats what was not acknowledged for some minutes
 MAX_SEEN = 2000
 
@@ -73,10 +75,15 @@ class Listening:
         self._me = str(told.get("user_id") or "")
         if not self._me:
             raise ChannelUnavailable("Slack does not say who the app is")
+        begun_s = deque([self._clock.monotonic_s()], maxlen=MOST_BEGUN)
         lines = [await self._begun()]
         try:
             while True:
                 await self._hear(lines[0].socket, deliver)
+                now_s = self._clock.monotonic_s()
+                if len(begun_s) == MOST_BEGUN and now_s - begun_s[0] < BEGUN_WITHIN_S:
+                    raise ChannelUnavailable("Slack ends every connection as soon as it is open")
+                begun_s.append(now_s)
                 lines.append(await self._begun())
                 await self._drain(lines[0].socket, deliver)
                 await lines.pop(0).end.aclose()

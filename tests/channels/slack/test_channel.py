@@ -7,6 +7,7 @@ import pytest
 
 from agent.channels.base import Answer, Mark, Question
 from agent.channels.settings import SlackSettings
+from agent.channels.slack.listening import MOST_BEGUN
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.http import HttpClient
 from tests.contracts.channel import answer, listening, until
@@ -243,3 +244,16 @@ async def test_who_is_not_greeted_begins_again(
     with pytest.raises(ChannelUnavailable, match="greet"):
         await platform.channel.listen(lambda _: asyncio.sleep(0))
     await platform.channel.aclose()
+
+
+async def test_connections_that_always_end_at_once_are_not_opened_for_ever(
+    server: SlackServer, platform: SlackPlatform
+) -> None:
+    task = asyncio.ensure_future(platform.channel.listen(lambda _: asyncio.sleep(0)))
+    for number in range(1, MOST_BEGUN + 1):
+        await until(lambda number=number: server.begun == number and len(server.open) == 1)
+        await until(lambda: server.world.lines)
+        await server.disconnect("too_many_websockets")
+    with pytest.raises(ChannelUnavailable, match="every connection"):
+        await task
+    assert server.begun == MOST_BEGUN
