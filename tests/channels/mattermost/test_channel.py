@@ -13,7 +13,7 @@ from agent.channels.mattermost.sending import literal, shown
 from agent.errors import MessageRefused
 from agent.http import HttpClient
 from agent.messages import Address, Outbound
-from tests.contracts.channel import Listener, listening, until
+from tests.contracts.channel import Listener, answer, listening, until
 from tests.fakes import mattermost_server
 from tests.fakes.mattermost_platform import MattermostPlatform
 from tests.fakes.mattermost_server import ANNA, DM, ROBOT, ROOM, MattermostServer
@@ -119,6 +119,23 @@ async def test_a_message_whose_answer_was_lost_stands_there_once(
     await platform.channel.send(message)
     await platform.channel.send(message)
     assert len(platform.server.posts) == 1
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+async def test_a_draft_becomes_the_answer_or_is_followed_by_it(
+    platform: MattermostPlatform, *, is_deleted: bool
+) -> None:
+    server = platform.server
+    async with listening(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        await platform.channel.draft(heard, "It is")
+        await until(lambda: platform.shown(heard))
+        if is_deleted:
+            server.posts.popitem()
+        await platform.channel.send(answer(heard, "It is warm."))
+        assert platform.shown(heard) == ["It is warm."]
+        assert server.patches == (0 if is_deleted else 1)
 
 
 async def test_a_refusal_says_what_to_do(platform: MattermostPlatform) -> None:
