@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from agent.channels.base import Answer, Question
-from agent.channels.keeping import Keeping
+from agent.channels.keeping import Keeping, Knows
 from agent.channels.matrix.api import MatrixApi
 from agent.channels.matrix.channel import MatrixChannel
 from agent.channels.place import Place
@@ -60,12 +60,13 @@ class MatrixPlatform:
         self.chat = self.anna.make_room(self.agent.id, is_direct=True, preset="private_chat")
         self.group = self.anna.make_room(self.agent.id, self.bert.id, preset="private_chat")
         self.bert.call("POST", f"/join/{self.group}", {})
+        self.knows: Knows = lambda _: True
         self._txn = itertools.count(1)
         self._last: tuple[str, dict[str, object], str] = ("", {}, "")
         self.channel = self.restarted()
 
     def restarted(self) -> MatrixChannel:
-        place = Place(self._folder / "matrix", Keeping(self._folder / "inbox"), lambda _: True)
+        place = Place(self._folder / "matrix", Keeping(self._folder / "inbox"), self.knows)
         url = f"http://127.0.0.1:{self._relay.port}"
         api = MatrixApi(url, Secret(self.agent.token), self.http)
         return MatrixChannel(api, "mention", place, SystemClock())

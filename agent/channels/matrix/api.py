@@ -146,7 +146,7 @@ class MatrixApi:
 
 def quoted(part: str) -> str:
     """A part of a path, whatever signs are in it."""
-    return quote(part, safe="")
+    return quote(part, safe="", errors="replace")
 
 
 def encoded(body: Mapping[str, object]) -> bytes:

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent.channels.matrix.events import Event
+from agent.channels.matrix.events import Event, is_id
 from agent.messages import Inbound, Provenance, Whose
 from agent.printable import printable_line, printable_text
 
@@ -17,8 +17,6 @@ NAME = "matrix"
 MAX_TEXT_CHARS = 65_536
 MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
-# Ids of accounts, rooms and events
-MAX_ID_CHARS = 255
 # Clocks of servers run on; a time beyond this is no time
 _MAX_TIMESTAMP_MS = 2**53
 _FILES = {
@@ -78,7 +76,7 @@ def is_message(event: Event, me: Self) -> bool:
         and event.sender != me.account
         and event.relation.kind != "m.replace"
         and (event.text("msgtype") in _WORDS or event.text("msgtype") in _FILES)
-        and all(0 < len(one) <= MAX_ID_CHARS for one in (event.sender, event.event_id))
+        and all(is_id(one) for one in (event.sender, event.event_id))
     )
 
 
@@ -111,7 +109,7 @@ def understood(event: Event, around: Around, me: Self, now_s: float) -> Inbound:
         text=printable_text(text, MAX_TEXT_CHARS).strip(),
         received_at_s=now_s,
         provenance=Provenance.WEB,
-        thread=relation.event_id[:MAX_ID_CHARS] if relation.kind == "m.thread" else None,
+        thread=(relation.event_id or None) if relation.kind == "m.thread" else None,
         is_group=around.is_group,
         sender_name=printable_line(around.sender_name, MAX_NAME_CHARS).strip(),
         quoted=printable_text(quoted, MAX_QUOTED_CHARS),

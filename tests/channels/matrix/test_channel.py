@@ -94,6 +94,15 @@ async def test_a_room_that_everybody_left_is_left(platform: MatrixPlatform) -> N
         )
 
 
+async def test_whom_it_does_not_know_it_follows_into_no_group(platform: MatrixPlatform) -> None:
+    platform.knows = lambda inbound: inbound.sender == platform.anna.id
+    room = platform.bert.make_room(platform.agent.id)
+    async with listening(platform.restarted()):
+        await until_joined(platform.anna, platform.group, platform.agent.id)
+        await until(lambda: _invitations(platform, room) == ["leave"])
+    assert platform.agent.id not in platform.bert.people(room)
+
+
 async def test_a_message_whose_receipt_was_lost_stands_once(platform: MatrixPlatform) -> None:
     async with listening(platform.channel) as listener:
         await platform.write("hello")
@@ -125,3 +134,8 @@ async def test_a_login_that_lapsed_is_explained() -> None:
     with pytest.raises(ChannelRefused, match="soft logout"):
         await MatrixApi("http://x", Secret("syt_x"), http).whoami()
     await http.aclose()
+
+
+def _invitations(platform: MatrixPlatform, room: str) -> list[str]:
+    path = f"/rooms/{room}/state/m.room.member/{platform.agent.id}"
+    return [platform.bert.call("GET", path)["membership"]]

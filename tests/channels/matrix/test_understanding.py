@@ -1,0 +1,65 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.channels.matrix.api import quoted
+from agent.channels.matrix.events import Event, events_in
+from agent.channels.matrix.understanding import (
+    Around,
+    Self,
+    file_of,
+    is_for_us,
+    is_message,
+    understood,
+)
+
+ME = Self("@barnacle:example.org", "Barnacle")
+TEXT = st.text(st.characters(), max_size=20) | st.sampled_from(
+    ["m.text", "m.file", "m.thread", "m.replace", "\ud800", "> <x\n", "@barnacle hi"]
+)
+KEYS = ["msgtype", "body", "m.relates_to", "m.in_reply_to", "event_id", "rel_type", "info"]
+ANYTHING = st.recursive(
+    TEXT | st.integers() | st.none() | st.booleans(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from([*KEYS, "m.mentions", "user_ids", "url"]), inner, max_size=5
+        )
+    ),
+    max_leaves=15,
+)
+
+
+def said(body: str, **more: object) -> Event:
+    content = {"msgtype": "m.text", "body": body, **more}
+    return Event("m.room.message", "$1", "@anna:example.org", None, 1, content)
+
+
+@given(ANYTHING)
+def test_whatever_somebody_puts_into_an_event_is_a_message_or_none(content: object) -> None:
+    told = {"type": "m.room.message", "event_id": "$1", "sender": "@a:b", "content": content}
+    for event in events_in([told]):
+        around = Around("!room", is_group=True, sender_name="", answered=event)
+        is_for_us(event, around, ME, "mention")
+        file_of(event)
+        if is_message(event, ME):
+            heard = understood(event, around, ME, 0)
+            told_again = f"{heard.text}{heard.thread}{heard.quoted}"
+            assert told_again.encode()
+            assert quoted(event.relation.answers).isascii()
+
+
+def test_in_a_group_it_hears_its_names_and_nobody_who_is_called_alike() -> None:
+    around = Around("!room", is_group=True, sender_name="Anna")
+    for body in ("@barnacle: hi", "Barnacle, hi", "hi @barnacle:example.org", "/stop"):
+        assert is_for_us(said(body), around, ME, "mention"), body
+    for body in ("hi", "barnacles are crustaceans", "/stop it"):
+        assert not is_for_us(said(body), around, ME, "mention"), body
+    named = said("hi", **{"m.mentions": {"user_ids": [ME.account]}})
+    assert is_for_us(named, around, ME, "mention")
+    assert not is_for_us(named, around, ME, "off")
+
+
+def test_a_name_before_the_words_is_left_out() -> None:
+    around = Around("!room", is_group=True, sender_name="Anna")
+    assert understood(said("Barnacle: lamp on"), around, ME, 0).text == "lamp on"
+    assert understood(said("tell barnacle"), around, ME, 0).text == "tell barnacle"
