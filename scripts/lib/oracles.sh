@@ -1,5 +1,5 @@
-# Sourced by scripts/test: what our side of model services and Telegram is held against. What cannot be had is
-# said and its tests are skipped, counted and listed.
+# Sourced by scripts/test: what our side of model services, Telegram and Matrix is held against. What
+# cannot be had is said and its tests are skipped, counted and listed.
 
 # Clients that others wrote, the model services' own among them: they say whether our requests are
 # right
