@@ -151,6 +151,10 @@ class EmailSettings(Section, frozen=True, kw_only=True):
     authserv_id: Annotated[str, Meta(pattern=r"^[^\s;\x00]{0,253}$")] = ""
 
 
+class ImessageSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.imessage]` section: refused with the reason, wherever it stands."""
+
+
 class IrcSettings(Section, frozen=True, kw_only=True):
     """The `[channels.irc]` section: a nick on one server, in its channels and in private."""
 
@@ -265,6 +269,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     slack: SlackSettings | None = None
     mattermost: MattermostSettings | None = None
     email: EmailSettings | None = None
+    imessage: ImessageSettings | None = None
     irc: IrcSettings | None = None
     matrix: MatrixSettings | None = None
     lark: LarkSettings | None = None

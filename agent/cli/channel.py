@@ -73,6 +73,8 @@ def _test(arguments: Namespace) -> int:
 
 def _add(arguments: Namespace) -> int:
     wanted = _known(arguments.name)
+    if not wanted.wanted:
+        raise BadArguments(f"{wanted.name}: {wanted.about}")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise BadArguments(
             "add asks questions, and this is no terminal: write the table yourself "
