@@ -170,7 +170,9 @@ async def test_what_was_sent_does_not_wait_for_the_garbage_collector() -> None:
         try:
             assert await body(http, f"{url}/fresh") == b"here"
             await asyncio.sleep(0)
-            assert not [one for one in gc.get_objects() if isinstance(one, httpx.Request)]
+            # Other tests of this process may have left some of theirs
+            left = [one for one in gc.get_objects() if isinstance(one, httpx.Request)]
+            assert not [one for one in left if str(one.url).startswith(url)]
         finally:
             gc.enable()
             await http.aclose()

@@ -25,7 +25,9 @@ class PreparedWeb:
 
     def _handle(self, request: httpx.Request) -> httpx.Response:
         self.requests.append(request)
-        return self._answers[f"{request.url.scheme}://{request.headers['host']}{request.url.path}"]
+        found = self._answers[f"{request.url.scheme}://{request.headers['host']}{request.url.path}"]
+        # Whoever has read one lets go of what was in it
+        return httpx.Response(found.status_code, headers=found.headers, stream=found.stream)
 
 
 def redirect(location: str, status: int = 302) -> httpx.Response:

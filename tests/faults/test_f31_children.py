@@ -8,7 +8,7 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ from agent.tools.picture_program import Album, taken
 from agent.tools.screenshot import find_display
 from agent.tools.system import SystemInfoTool
 from tests.canaries import INHERITED, is_in, secret
+from tests.fakes.children import children
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import garden
 from tests.structure.sources import ROOT, modules, parsed
@@ -144,12 +145,6 @@ async def told_to_a_bridge(folder: Path) -> str:
     environment = file_of(bridge, "environ")
     await server.aclose()
     return environment.replace(b"\0", b"\n").decode()
-
-
-def children() -> Iterator[int]:
-    """Of this process, whichever thread has started them."""
-    for thread in Path("/proc/self/task").iterdir():
-        yield from map(int, (thread / "children").read_text().split())
 
 
 def file_of(process: int, name: str) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 from agent.channels.attached.frames import MAX_SAID_FRAME_BYTES
 from agent.channels.attached.reception import MAX_TERMINALS_PER_USER
 from tests.fakes.chat_process import ChatProcess
-from tests.fakes.daemon_process import DaemonProcess
+from tests.fakes.daemon_process import START_LIMIT_S, DaemonProcess
 from tests.fakes.somebody import somebody
 
 # More than the agent needs to answer anything here
@@ -148,7 +148,11 @@ def test_a_stranger_is_turned_away_before_a_word_is_read(tmp_path: Path) -> None
     try:
         with DaemonProcess(tmp_path, RUNTIME_DIRECTORY=str(runtime)) as daemon:
             assert daemon.socket.stat().st_mode & 0o007 == 0
-            assert (tmp_path / "state" / "chat.sock").resolve() == daemon.socket
+            # It listens before it says where
+            until_s = time.monotonic() + START_LIMIT_S
+            while (tmp_path / "state" / "chat.sock").resolve() != daemon.socket:
+                assert time.monotonic() < until_s
+                time.sleep(0.01)
             assert "Permission" in as_somebody(daemon)
             # Whoever made a mistake with the file still meets the kernel's word
             daemon.socket.chmod(0o666)

@@ -71,10 +71,8 @@ async def test_an_agent_killed_while_it_answers_answers_once(tmp_path: Path) -> 
     async with running(SignalDaemon()) as daemon:
         with DaemonProcess(tmp_path, config(daemon.url)) as agent:
             await pair(daemon, agent)
-            begun = len(daemon.called("sendTyping"))
             daemon.fail("send", Hangs())
             daemon.tell(said("what time is it?"))
-            await until(lambda: len(daemon.called("sendTyping")) > begun)
             await until(lambda: not daemon.faults["send"])
             agent.kill()
             await asyncio.to_thread(agent.start)

@@ -14,6 +14,7 @@ from agent.tools.mcp import server as server_module
 from agent.tools.mcp.server import McpServer, Patience, trouble_with
 from agent.tools.mcp.settings import McpSettings
 from tests.canaries import secret
+from tests.fakes.children import children
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import asking, garden, offer_of, served
 from tests.structure.sources import ROOT
@@ -38,17 +39,8 @@ async def forecast(server: McpServer, place: str = "Rome") -> str:
     return (await server.call("forecast", digest, {"place": place})).text
 
 
-def children() -> set[int]:
-    """Processes that this one has started and that still run."""
-    return {
-        int(word)
-        for task in Path("/proc/self/task").iterdir()
-        for word in (task / "children").read_text().split()
-    }
-
-
 async def test_a_program_tells_what_it_has_and_does_what_was_approved(tmp_path: Path) -> None:
-    before = children()
+    before = set(children())
     token = secret("mcp")
     async with running(garden(env={"GARDEN_TOKEN": Secret(token)}), tmp_path) as server:
         digests = {one.tool: one.digest for one in await server.offers()}
@@ -63,7 +55,7 @@ async def test_a_program_tells_what_it_has_and_does_what_was_approved(tmp_path: 
         # What it needs to know it is told where no list of processes shows it
         given = await server.call("given", digests["given"], {})
         assert f"GARDEN_TOKEN={token}" in given.text
-        shown = [_shown(pid) for pid in children() - before]
+        shown = [_shown(pid) for pid in set(children()) - before]
         assert shown
         assert not any(token in one for one in shown)
 
@@ -107,7 +99,7 @@ async def test_one_that_dies_is_tried_again_later_and_later_until_it_works(tmp_p
 
 
 async def test_nobody_waits_for_a_silent_one_and_nothing_of_it_is_left(tmp_path: Path) -> None:
-    before = children()
+    before = set(children())
     patience = Patience(call_s=1.0, start_s=20.0)
     async with running(garden("silent"), tmp_path, patience=patience) as server:
         silence, weather = await offer_of(server, "silence"), await offer_of(server, "forecast")
@@ -122,7 +114,7 @@ async def test_nobody_waits_for_a_silent_one_and_nothing_of_it_is_left(tmp_path:
 
 
 async def test_a_call_that_is_stopped_ends_the_server(tmp_path: Path) -> None:
-    before = children()
+    before = set(children())
     async with running(garden("silent"), tmp_path) as server:
         silence = await offer_of(server, "silence")
         calling = asyncio.create_task(server.call("silence", silence.digest, {}))
@@ -136,7 +128,7 @@ async def test_a_call_that_is_stopped_ends_the_server(tmp_path: Path) -> None:
 
 
 async def test_one_that_nobody_asks_ends_and_comes_back(tmp_path: Path) -> None:
-    before = children()
+    before = set(children())
     async with running(garden(), tmp_path, patience=Patience(idle_s=0.1)) as server:
         assert await forecast(server) == "Rome: sun for 1 days"
         await _none_left(before)
@@ -213,7 +205,7 @@ def _shown(pid: int) -> str:
 
 async def _none_left(before: set[int]) -> None:
     async with asyncio.timeout(8.0):
-        while children() - before or _orphans():  # noqa: ASYNC110 - they tell nobody of their end
+        while set(children()) - before or _orphans():  # noqa: ASYNC110 - they tell nobody of their end
             await asyncio.sleep(0.05)
 
 
