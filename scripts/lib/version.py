@@ -37,8 +37,12 @@ _RECIPE = ("version.py", "environment.py", "places.py")
 _REMEDY = (
     "What ran goes on running. Is the disk full? Otherwise a package does not fit this machine."
 )
-# No wheel where this Python is Debian 13's: the package of Debian is seen through the environment
-_LGPIO_REMEDY = "for the Pi's own pins install Debian's package: sudo apt install python3-lgpio"
+# No wheel where this Python is Debian 13's, and no package in Debian itself: the one that Raspberry
+# Pi OS has is seen through the environment
+_LGPIO_REMEDY = (
+    "for the Pi's own pins on Raspberry Pi OS: sudo apt install python3-lgpio. Debian itself has "
+    "no such package: there only Barnacle's image brings lgpio"
+)
 
 
 def choices() -> list[str]:
@@ -164,7 +168,7 @@ def _finish(folder: Path, final: Path, packages: Path) -> None:
     # The whole path of this version: one that runs goes on with its own modules when another
     # takes its place
     places.write_launcher(folder / "bin/barnacle", final / "bin/python", final / "model")
-    # Debian's python3-systemd and python3-lgpio are seen; our own packages come before the system's
+    # The system's python3-systemd and python3-lgpio are seen; our own packages come before them
     settings = folder / "pyvenv.cfg"
     text = settings.read_text()
     settings.write_text(text.replace("site-packages = false", "site-packages = true"))
