@@ -6,7 +6,7 @@ from urllib.parse import quote
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.discord import words
-from agent.channels.discord.api import UPLOAD_TIMEOUT_S, ApiRefused, DiscordApi
+from agent.channels.discord.api import ApiRefused, DiscordApi
 from agent.channels.discord.asking import Asking
 from agent.channels.discord.fetching import Fetching
 from agent.channels.discord.gateway import Gateway
@@ -15,6 +15,7 @@ from agent.channels.discord.places import Places, messages_in
 from agent.channels.discord.sending import DiscordDrafts, Sending
 from agent.channels.discord.understanding import NAME
 from agent.channels.place import Place
+from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import DiscordSettings
 from agent.clock import Clock
 from agent.errors import ChannelError

@@ -8,16 +8,13 @@ import re
 from collections import OrderedDict
 from typing import TypeVar
 
+from agent.channels import rest
 from agent.clock import Clock
 from agent.errors import ChannelUnavailable
 from agent.http import HttpAnswer
 
 # Chats and kinds of calls that are remembered; the platform repeats itself to whoever forgets
 MAX_ROUTES = 1000
-# Where the platform asked for nothing but was asked too often
-DEFAULT_RETRY_S = 5.0
-# A hostile number must not silence a chat for ever
-MAX_RETRY_S = 3600.0
 _Value = TypeVar("_Value")
 _NUMBER = re.compile(r"[0-9]{5,}")
 
@@ -55,7 +52,7 @@ class Limits:
             # The same bucket counts apart for each chat
             _remember(self._buckets, route, f"{bucket} {_chat_of(path)}")
         if answer.header("x-ratelimit-remaining") == "0":
-            self._hold(route, seconds(answer.header("x-ratelimit-reset-after"), 0.0))
+            self._hold(route, rest.seconds(answer.header("x-ratelimit-reset-after"), 0.0))
 
     def refused(self, method: str, path: str, wait_s: float, *, is_global: bool) -> None:
         """Asked too often all the same: others use the same bot."""
@@ -71,15 +68,6 @@ class Limits:
 def asked_too_often(wait_s: float) -> ChannelUnavailable:
     text = f"Discord asks to be left alone for {wait_s:.1f} s"
     return ChannelUnavailable(text, retry_after_s=wait_s)
-
-
-def seconds(told: object, otherwise: float = DEFAULT_RETRY_S) -> float:
-    """A time that the platform names, as a number or in words."""
-    try:
-        wait_s = float(told)  # type: ignore[arg-type]  # what is no number is caught
-    except (TypeError, ValueError):
-        return otherwise
-    return min(wait_s, MAX_RETRY_S) if wait_s > 0 else otherwise
 
 
 def route_of(method: str, path: str) -> str:

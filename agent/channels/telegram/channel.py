@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.place import Place
+from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import TelegramSettings
 from agent.channels.telegram import words
-from agent.channels.telegram.api import UPLOAD_TIMEOUT_S, ApiRefused, TelegramApi
+from agent.channels.telegram.api import ApiRefused, TelegramApi
 from agent.channels.telegram.asking import Asking
 from agent.channels.telegram.drafts import TelegramDrafts
 from agent.channels.telegram.fetching import Fetching

@@ -1,6 +1,6 @@
 import pytest
 
-from agent.channels.discord.limits import MAX_RETRY_S, Limits, route_of, seconds
+from agent.channels.discord.limits import Limits, route_of
 from agent.errors import ChannelUnavailable
 from tests.fakes.clock import SteppedClock
 
@@ -54,8 +54,3 @@ def test_a_refusal_for_everything_is_for_everything() -> None:
     limits = Limits(SteppedClock())
     limits.refused("POST", MESSAGES, 3.0, is_global=True)
     assert limits.left_s("GET", "/users/@me") == pytest.approx(3)
-
-
-@pytest.mark.parametrize("told", ["", None, "soon", "nan", "-1", "inf", 1e12])
-def test_a_time_that_is_none_silences_nothing_for_ever(told: object) -> None:
-    assert 0 < seconds(told) <= MAX_RETRY_S
