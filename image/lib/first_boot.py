@@ -95,8 +95,8 @@ LOOKS: Mapping[str, Look] = {
                                      "root:barnacle:640"),
     "the credentials": _says("ls /etc/credstore.encrypted /etc/credstore", "api_key"),
     "the agent is given them": _says(
-        "grep -c . /run/credentials/barnacle.service/api_key "
-        "/run/credentials/barnacle.service/telegram_token",
+        "grep -c . /run/credentials/barnacle.service/barnacle.api_key "
+        "/run/credentials/barnacle.service/barnacle.telegram_token",
         "telegram_token:1",
     ),
     "the connection": _says(f"stat -c %U:%a {_CONNECTION}", "root:600"),

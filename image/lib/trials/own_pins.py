@@ -6,12 +6,13 @@ An emulated machine has a PL061 for the pins and no bus: an adapter on USB stand
 import json
 
 from image.lib.emulated.bench import Bench
-from image.lib.emulated.usb.i2c_adapter import CHIP
+from image.lib.emulated.usb.i2c_adapter import CHIP, REGISTERS
 from image.lib.trials.expectation import expect
 
 _BUS = "/dev/i2c-0"
 # The register with its upper limit
 _LIMIT = 2
+_FACTORY = REGISTERS[_LIMIT] >> 8
 
 
 def run(bench: Bench, amount: int) -> str:
@@ -27,11 +28,19 @@ def run(bench: Bench, amount: int) -> str:
     outside.ask('use i2c_scan {"bus": 0}', f"{CHIP:02x}")
     outside.ask('use i2c_read {"device": "thermometer", "register": 0, "count": 2}', "19 80")
     write = {"device": "thermometer", "register": _LIMIT, "bytes": "4c 00"}
-    outside.ask(f"use i2c_write {json.dumps(write)}", "written")
+    # The conversation holds what a chip has said by now: the owner is asked
+    before, since = outside.questions(), len(outside.shown())
+    outside.write(f"use i2c_write {json.dumps(write)}")
+    outside.wait_for_question(before)
+    expect(bench.bus.registers[2 * _LIMIT] == _FACTORY, "written before anybody had said yes")
+    outside.press("Yes")
+    outside.wait_for("written", since)
     limit = bench.bus.registers[2 * _LIMIT : 2 * _LIMIT + 2]
     expect(limit == b"\x4c\x00", f"the chip did not keep what was written: {limit.hex()}")
+    # What comes after is on the owner's word alone again
+    outside.ask("/new", "A new conversation.")
     expect("out" in held and "hi" in held, f"the pin did not move: {held}")
     return (
-        f"lamp on and off ({' '.join(held.split())}); thermometer found at 0x{CHIP:02x}, read and "
-        "written"
+        f"lamp on and off ({' '.join(held.split())}); thermometer found at 0x{CHIP:02x}, read, and "
+        "written by a tap"
     )
