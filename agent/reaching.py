@@ -7,7 +7,7 @@ from agent.channels.base import Channel
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.gateway.settings import GatewaySettings
-from agent.platforms.base import Reach
+from agent.platforms.base import Reach, check_gateway
 from agent.platforms.catalog import configured
 from agent.platforms.credentials import find_secret
 from agent.platforms.speech import speech_key
@@ -22,10 +22,7 @@ def open_channels(settings: Settings, reach: Reach) -> tuple[Channel, ...]:
     """
     channels: list[Channel] = []
     for platform in configured(settings.channels):
-        if platform.is_pushed and settings.gateway is None:
-            raise ConfigRefused(
-                f"channels.{platform.name} comes in by the gateway: add a [gateway] table"
-            )
+        check_gateway(platform, settings.gateway)
         channels.append(platform.open(settings.channels, reach))
     return tuple(channels)
 

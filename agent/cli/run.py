@@ -3,16 +3,15 @@
 import os
 from argparse import Namespace
 from collections.abc import MutableMapping
-from pathlib import Path
 
 from agent import serving
 from agent.cli import surroundings
 from agent.cli.loop import run_in_loop
-from agent.errors import ConfigRefused
+from agent.platforms.credentials import find_credential
 from agent.providers.credentials import KEY_VARIABLES
 
-# Far more than any key has
-MAX_KEY_BYTES = 8192
+# What the credential of a model's key is called
+_KEY = "api_key"
 
 
 def run(arguments: Namespace) -> int:
@@ -27,12 +26,5 @@ def take_key(environ: MutableMapping[str, str]) -> None:
     Raises:
         ConfigRefused: it is there and cannot be read.
     """
-    path = Path(environ.get("CREDENTIALS_DIRECTORY", "/nonexistent")) / "api_key"
-    try:
-        with path.open("rb") as file:
-            key = file.read(MAX_KEY_BYTES).decode("utf-8", "replace").strip()
-    except FileNotFoundError:
-        return
-    except OSError as err:
-        raise ConfigRefused(f"{path} cannot be read: {err.strerror}") from err
-    environ.setdefault(KEY_VARIABLES[0], key)
+    if key := find_credential(_KEY, environ):
+        environ.setdefault(KEY_VARIABLES[0], key.reveal())

@@ -9,6 +9,8 @@ from agent.channels.base import Channel
 from agent.channels.settings import ChannelsSettings
 from agent.clock import Clock
 from agent.config import Secret
+from agent.errors import ConfigRefused
+from agent.gateway.settings import GatewaySettings
 from agent.http import HttpClient
 from agent.link.base import Board
 from agent.settings import Paths
@@ -39,6 +41,8 @@ class Reach:
 class Wanted:
     """A key of a platform's table, as a person is asked for it.
 
+    One that the settings declare a `Secret` is a credential of the service besides.
+
     Args:
         how: where it is to be had, in a sentence.
         is_needed: without it the platform cannot be used.
@@ -60,7 +64,7 @@ class Platform(ABC):
         name: of its table in `[channels]`, and of its channel.
         about: what it is, for a list.
         wanted: what has to be asked before it can be used.
-        is_pushed: it comes in by the gateway.
+        is_pushed: it comes in by the gateway, however it is configured.
     """
 
     name: str
@@ -75,6 +79,14 @@ class Platform(ABC):
         Raises:
             ConfigRefused: one cannot be read.
         """
+
+    def comes_by_gateway(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> bool:
+        """Whether it needs one, as it is configured.
+
+        Raises:
+            ConfigRefused: that cannot be told.
+        """
+        return self.is_pushed
 
     @abstractmethod
     def open(self, channels: ChannelsSettings, reach: Reach) -> Channel:
@@ -92,6 +104,18 @@ class Platform(ABC):
             ConfigRefused: it cannot be used so.
             ChannelError: it cannot be used, or not now.
         """
+
+
+def check_gateway(platform: Platform, gateway: GatewaySettings | None) -> None:
+    """Whether it can come in.
+
+    Raises:
+        ConfigRefused: it comes in by the gateway, and there is none.
+    """
+    if platform.is_pushed and gateway is None:
+        raise ConfigRefused(
+            f"channels.{platform.name} comes in by the gateway: add a [gateway] table"
+        )
 
 
 def place_of(name: str, channels: ChannelsSettings, reach: Reach) -> "Place":

@@ -9,15 +9,17 @@ from agent.settings import expanded
 
 # Longer than any secret that a platform gives
 MAX_SECRET_BYTES = 4096
-# Where systemd puts what `LoadCredential=` names
+# Where systemd puts the credentials of a service, and what its names begin with there
 _CREDENTIALS = "CREDENTIALS_DIRECTORY"
+OURS = "barnacle."
 
 
 def find_secret(name: str, given: Secret, file: str, environ: Mapping[str, str]) -> Secret:
     """The secret, empty where there is none.
 
     Args:
-        name: of the credential, such as `telegram_token`, and of `BARNACLE_TELEGRAM_TOKEN`.
+        name: of the credential `barnacle.telegram_token`, and of `BARNACLE_TELEGRAM_TOKEN`, is
+            `telegram_token`.
         given: in the table itself.
         file: that the table names.
 
@@ -28,12 +30,29 @@ def find_secret(name: str, given: Secret, file: str, environ: Mapping[str, str])
         return given
     if file:
         return _read(expanded(file, environ))
-    variable = f"BARNACLE_{name.upper()}"
+    variable = variable_of(name)
     if told := environ.get(variable, ""):
         return one_line(told, variable)
-    folder = environ.get(_CREDENTIALS)
-    path = Path(folder) / name if folder else None
-    return _read(path) if path is not None and path.exists() else Secret()
+    return find_credential(name, environ)
+
+
+def find_credential(name: str, environ: Mapping[str, str]) -> Secret:
+    """What systemd hands over under this name, or under `barnacle.` and it; empty for nothing.
+
+    Raises:
+        ConfigRefused: it cannot be read.
+    """
+    if folder := environ.get(_CREDENTIALS):
+        # A drop-in may give it any name; the unit's own goes first
+        for path in (Path(folder) / f"{OURS}{name}", Path(folder) / name):
+            if path.exists():
+                return _read(path)
+    return Secret()
+
+
+def variable_of(name: str) -> str:
+    """Of the environment, where a secret may stand as well."""
+    return f"BARNACLE_{name.upper()}"
 
 
 def one_line(text: str, source: str) -> Secret:

@@ -7,26 +7,46 @@ from being enough, and no thief of the card out.
 import contextlib
 import logging
 import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
+import msgspec
+
+from agent.channels.settings import ChannelsSettings
 from agent.errors import ConfigRefused
+from agent.platforms.credentials import OURS
 from agent.programs import run_program
-from agent.provision.secret_values import Place
+from agent.provision.secret_values import Place, secret_keys
 from agent.storage.files import write_atomic
 
 _log = logging.getLogger(__name__)
 
-# Credentials that barnacle.service takes, and where a configuration would say them
-CREDENTIALS: dict[Place, str] = {
-    ("provider", "api_key"): "api_key",
-    ("channels", "telegram", "token"): "telegram_token",
-    ("channels", "speech", "api_key"): "speech_key",
-    ("channels", "mqtt", "password"): "mqtt_password",
-    ("channels", "ntfy", "token"): "ntfy_token",
-}
 # Making the machine's key takes a moment on a slow card; it is no reason to hold up the start
 _PROGRAM_TIMEOUT_S = 20.0
+
+
+# Where they are not called as their table and key are
+_NAMED = {
+    ("provider", "api_key"): "api_key",
+    ("gateway", "token"): "gateway_token",
+    ("channels", "speech", "api_key"): "speech_key",
+}
+
+
+def _declared() -> Iterator[tuple[Place, str]]:
+    """Every key of a platform's table that is a secret is a credential, whoever adds it."""
+    yield from _NAMED.items()
+    for table in msgspec.structs.fields(ChannelsSettings):
+        for kind in get_args(table.type):
+            for key in secret_keys(kind):
+                place = ("channels", table.name, key)
+                yield place, _NAMED.get(place, f"{table.name}_{key}")
+
+
+# Credentials that barnacle.service takes, and where a configuration would say them
+CREDENTIALS: dict[Place, str] = dict(_declared())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +71,13 @@ class Credstore:
         sealed = self._sealed(name, value) if self.encrypted is not None else b""
         if sealed and self.encrypted is not None:
             _make_private(self.encrypted)
-            # Without the prefix: the service imports it under the name that it has
-            write_atomic(self.encrypted / name, sealed)
+            write_atomic(self.encrypted / _file(name), sealed)
             (self.plain / _file(name)).unlink(missing_ok=True)
             return
         _make_private(self.plain)
         write_atomic(self.plain / _file(name), f"{value}\n".encode())
         if self.encrypted is not None:
-            (self.encrypted / name).unlink(missing_ok=True)
+            (self.encrypted / _file(name)).unlink(missing_ok=True)
 
     def read(self, name: str) -> str:
         """What is kept; empty where nothing is.
@@ -68,7 +87,7 @@ class Credstore:
         """
         if self.encrypted is not None:
             with contextlib.suppress(FileNotFoundError):
-                sealed = (self.encrypted / name).read_bytes()
+                sealed = (self.encrypted / _file(name)).read_bytes()
                 return self._opened(sealed, name)
         try:
             return (self.plain / _file(name)).read_text("utf-8").strip()
@@ -80,16 +99,16 @@ class Credstore:
     def drop(self, name: str) -> None:
         (self.plain / _file(name)).unlink(missing_ok=True)
         if self.encrypted is not None:
-            (self.encrypted / name).unlink(missing_ok=True)
+            (self.encrypted / _file(name)).unlink(missing_ok=True)
 
     def _sealed(self, name: str, value: str) -> bytes:
         """The value encrypted; empty where this machine cannot do that and undo it again."""
-        words = ["encrypt", "--with-key=host", f"--name={name}", "-", "-"]
+        words = ["encrypt", "--with-key=host", f"--name={_file(name)}", "-", "-"]
         sealed = self._run(words, value.encode())
         return sealed if sealed and self._decrypted(sealed, name) == value.encode() else b""
 
     def _decrypted(self, sealed: bytes, name: str) -> bytes:
-        return self._run(["decrypt", f"--name={name}", "-", "-"], sealed)
+        return self._run(["decrypt", f"--name={_file(name)}", "-", "-"], sealed)
 
     def _opened(self, sealed: bytes, name: str) -> str:
         value = self._decrypted(sealed, name)
@@ -111,7 +130,8 @@ class Credstore:
 
 
 def _file(name: str) -> str:
-    return f"barnacle.{name}"
+    """What an encrypted one holds as well: systemd takes it under no other name."""
+    return f"{OURS}{name}"
 
 
 def _make_private(folder: Path) -> None:

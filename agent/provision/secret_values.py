@@ -27,6 +27,14 @@ def secrets_in(value: object, where: Place = ()) -> Iterator[tuple[Place, Secret
             yield from secrets_in(item, (*where, index))
 
 
+def secret_keys(kind: object) -> tuple[str, ...]:
+    """The keys of a table that are secrets; none of what is no table."""
+    if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
+        return ()
+    fields = msgspec.structs.fields(kind)
+    return tuple(field.encode_name for field in fields if field.type is Secret)
+
+
 def is_starred(text: str) -> bool:
     """Whether it stands for a secret that was taken over before."""
     return bool(text) and set(text) == {STAR}

@@ -7,13 +7,15 @@ import copy
 import logging
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent.config import Secret, decode, load
 from agent.errors import ConfigRefused
+from agent.platforms.base import Platform, check_gateway
 from agent.platforms.catalog import configured
+from agent.platforms.credentials import find_secret, variable_of
 from agent.providers.credentials import chosen_service
 from agent.provision import device, wifi
 from agent.provision.credentials import CREDENTIALS, Credstore
@@ -26,8 +28,6 @@ from agent.wording import key_path
 
 _log = logging.getLogger(__name__)
 
-# Nobody can be reached there without one; elsewhere a secret may be left out
-_NEEDS_SECRET = frozenset({"telegram"})
 # Root's to change, and the agent's to read by its group
 _CONFIG_MODE = 0o640
 BEFORE = ".before"
@@ -182,34 +182,43 @@ def _check(merged: Table, credentials: Mapping[str, str], name: str, places: Pla
         chosen_service(settings.provider, environ)
         for platform in configured(settings.channels):
             # Each is looked at as it is told
-            secrets = list(platform.secrets(settings.channels, environ))
-            _check_secrets(platform.name, secrets)
+            list(platform.secrets(settings.channels, environ))
+            _check_platform(platform, settings, environ)
     except ConfigRefused as err:
         raise ConfigRefused(f"{name}: {_in_words_of_the_file(str(err))}") from err
 
 
 def _in_words_of_the_file(text: str) -> str:
     for place, credential in CREDENTIALS.items():
-        text = text.replace(_variable(credential), ".".join(map(str, place)))
+        text = text.replace(variable_of(credential), ".".join(map(str, place)))
     return text
 
 
-def _check_secrets(name: str, secrets: Sequence[Secret]) -> None:
-    if name in _NEEDS_SECRET and not any(secrets):
-        raise ConfigRefused(f"channels.{name} has no secret yet: write its token")
+def _check_platform(platform: Platform, settings: Settings, environ: Mapping[str, str]) -> None:
+    """An agent whose platform lacks what it needs would not start, and nobody could tell why."""
+    check_gateway(platform, settings.gateway)
+    if not platform.wanted:
+        raise ConfigRefused(f"channels.{platform.name}: {platform.about}; take the table out")
+    table = getattr(settings.channels, platform.name)
+    for wanted in platform.wanted:
+        value = getattr(table, wanted.key)
+        if wanted.is_secret:
+            place = ("channels", platform.name, wanted.key)
+            file = getattr(table, f"{wanted.key}_file", "")
+            value = find_secret(CREDENTIALS[place], value, file, environ)
+        if wanted.is_needed and not value:
+            how = f". {wanted.how}" if wanted.how else ""
+            raise ConfigRefused(
+                f"channels.{platform.name} has no {wanted.key} yet: write it there{how}"
+            )
 
 
 def _environ(credentials: Mapping[str, str], places: Places) -> Iterator[tuple[str, str]]:
     for name in CREDENTIALS.values():
         if name in credentials:
-            yield _variable(name), credentials[name]
+            yield variable_of(name), credentials[name]
         elif places.credstore is not None:
-            yield _variable(name), places.credstore.read(name)
-
-
-def _variable(credential: str) -> str:
-    """Where else than in a credential it may stand: a look needs no credential then."""
-    return f"BARNACLE_{credential.upper()}"
+            yield variable_of(name), places.credstore.read(name)
 
 
 def _write_config(path: Path, table: Table, *, is_services: bool) -> None:

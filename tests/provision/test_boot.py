@@ -214,7 +214,12 @@ def test_the_same_mistake_is_not_written_again(machine: Machine) -> None:
         ('[provider]\nkind = "openai"\n', "there is no key"),
         ('[provider]\napi_key = "the key"\n', "provider.api_key is not a key"),
         ('[channels.telegram]\ntoken = "hello"\n', "no token of a bot"),
-        ("[channels.telegram]\n", "has no secret yet"),
+        (
+            "[channels.telegram]\n",
+            "channels.telegram has no token yet: write it there. Write to @Bot",
+        ),
+        ("[channels.email]\n", "channels.email has no address yet: write it there"),
+        ("[channels.imessage]\n", "take the table out"),
         ('[wifi]\npassword = "12345678"\n', "`wifi.ssid`: must be the network's name"),
         ('[wifi]\nssid = "a"\npassword = "short"\n', "8 to 63 plain characters"),
         ('[ssh]\nkeys = ["-----BEGIN OPENSSH PRIVATE KEY-----"]\n', "one line of a .pub file"),

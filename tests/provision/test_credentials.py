@@ -4,14 +4,18 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.settings import ChannelsSettings
+from agent.config import decode
 from agent.errors import ConfigRefused
+from agent.platforms.catalog import NAMES, platform
+from agent.platforms.credentials import OURS, variable_of
 from agent.provision.credentials import CREDENTIALS, Credstore
 from tests.structure.sources import ROOT
 
 # Turns every byte around, as a program that encrypts and knows its way back
 TURNS = """#!/usr/bin/env python3
 import sys
-assert sys.argv[1] in ("encrypt", "decrypt") and "--name=api_key" in sys.argv
+assert sys.argv[1] in ("encrypt", "decrypt") and "--name=barnacle.api_key" in sys.argv
 sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))
 """
 # Encrypts, and cannot undo it
@@ -32,7 +36,7 @@ def test_a_secret_is_encrypted_where_the_machine_can(tmp_path: Path) -> None:
     store = _store(tmp_path, TURNS)
     store.put("api_key", "hidden-key")
     [kept] = (tmp_path / "sealed").iterdir()
-    assert kept.name == "api_key"
+    assert kept.name == "barnacle.api_key"
     assert b"hidden" not in kept.read_bytes()
     assert not (tmp_path / "plain").exists()
     assert store.read("api_key") == "hidden-key"
@@ -71,10 +75,43 @@ def test_what_cannot_be_decrypted_any_more_is_told(tmp_path: Path) -> None:
         _store(tmp_path, REFUSES).read("api_key")
 
 
+def test_what_no_table_says_is_no_credential() -> None:
+    keys = {place[:2] for place in CREDENTIALS if place[0] == "channels"}
+    assert keys <= {("channels", name) for name in (*NAMES, "speech")}
+    assert CREDENTIALS["channels", "discord", "token"] == "discord_token"
+    assert CREDENTIALS["channels", "slack", "app_token"] == "slack_app_token"
+    assert len(set(CREDENTIALS.values())) == len(CREDENTIALS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_platform_looks_for_each_secret_of_its_table_under_the_name_of_its_credential(
+    name: str,
+) -> None:
+    there = platform(name)
+    asked = _Asked()
+    list(there.secrets(decode(f"[{name}]", ChannelsSettings, ROOT), asked))
+    declared = {CREDENTIALS[place]: place[2] for place in CREDENTIALS if place[1] == name}
+    assert {variable_of(credential) for credential in declared} == asked.names
+    # What a person is asked for as a secret is kept like one
+    assert {one.key for one in there.wanted if one.is_secret} <= set(declared.values())
+    assert not {one.key for one in there.wanted if not one.is_secret} & set(declared.values())
+
+
 def test_the_service_takes_every_credential_that_is_kept() -> None:
     unit = (ROOT / "systemd/barnacle.service").read_text()
-    image = ROOT / "image/overlay/usr/lib/systemd/system/barnacle.service.d/image.conf"
-    for name in CREDENTIALS.values():
-        assert f"\nLoadCredential={name}:barnacle.{name}\n" in unit
-        assert f"\nImportCredential={name}\n" in image.read_text()
-    assert len(re.findall(r"^LoadCredential=", unit, re.MULTILINE)) == len(CREDENTIALS)
+    taken = re.findall(r"^LoadCredential=(.*)$", unit, re.MULTILINE)
+    # systemd before 254 takes no pattern: each is named, one line like these for each
+    assert sorted(taken) == sorted(f"{OURS}{name}" for name in CREDENTIALS.values())
+    assert re.findall(r"^ImportCredential=(.*)$", unit, re.MULTILINE) == [f"{OURS}*"]
+
+
+class _Asked(dict[str, str]):
+    """An environment that knows which of our variables somebody looked for."""
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+    def get(self, key: str, default: str = "") -> str:  # type: ignore[override]  # as it is used
+        if key.startswith("BARNACLE_"):
+            self.names.add(key)
+        return default

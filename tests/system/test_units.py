@@ -17,7 +17,7 @@ UNITS = ROOT / "systemd"
 # Of ten, where less is better
 MOST_EXPOSED = {"barnacle.service": 2.0, "barnacle-signal.service": 1.3}
 # What systemd 252 does not know yet, and is as well without
-_NEWER_KEYS = ("RestartSteps", "RestartMaxDelaySec", "PrivatePIDs")
+_NEWER_KEYS = ("RestartSteps", "RestartMaxDelaySec", "PrivatePIDs", "ImportCredential")
 _PROGRAMS = re.compile(r"^(Exec\w+=-?)/opt/\S+", re.MULTILINE)
 
 
