@@ -3,39 +3,21 @@
 The only module that knows addresses; the token is never part of an error.
 """
 
-import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from agent.channels import rest
 from agent.channels.forms import Form
 from agent.config import Secret
-from agent.errors import (
-    ChannelError,
-    ChannelRefused,
-    ChannelUnavailable,
-    MessageRefused,
-    NetworkError,
-)
+from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.http import HttpAnswer, HttpClient, HttpRequest
 from agent.messages import Attachment
-from agent.printable import printable_line
 
-# A server answers in a fraction of it; a phone network in between takes its time
-CALL_TIMEOUT_S = 15.0
-# A large file over a slow line; the server answers when it has all of it
-UPLOAD_TIMEOUT_S = 120.0
 # A thousand posts, as many as are told at once, are some hundred KB; long ones some MB
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
-# Where a server does not say how long; its windows are of one second
-DEFAULT_RETRY_S = 5.0
-MAX_RETRY_S = 3600.0
-MAX_REASON_CHARS = 200
 _ID = re.compile(r"[a-z0-9]{26}")
 _VERSION = "/api/v4"
-_UNAUTHORIZED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY = 401, 403, 404, 429
-_SERVER_ERRORS = 500
 
 
 class ApiRefused(MessageRefused):
@@ -43,7 +25,7 @@ class ApiRefused(MessageRefused):
 
     def __init__(self, status: int, reason: str) -> None:
         hint = ": add the bot to the channel, and let it write there"
-        more = hint if status == _FORBIDDEN else ""
+        more = hint if status == rest.FORBIDDEN else ""
         super().__init__(f"Mattermost refused it ({status}, {reason or 'without a reason'}){more}")
         self.status = status
 
@@ -72,12 +54,8 @@ class MattermostApi:
             ChannelRefused: a person has to act.
             ApiRefused: this request is not granted.
         """
-        headers, content = self._headers(), b""
-        if body is not None:
-            headers["content-type"] = "application/json"
-            content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        request = HttpRequest(method, self._url(path), headers, content)
-        return await self._asked(request, CALL_TIMEOUT_S)
+        request = rest.json_request(method, self._url(path), self._headers(), body)
+        return await self._asked(request, rest.CALL_TIMEOUT_S)
 
     async def upload(self, channel: str, file: Attachment) -> Any:
         """What the server told of a file that it has now.
@@ -88,23 +66,16 @@ class MattermostApi:
         form = Form({"channel_id": channel}, "files", file)
         headers = {**self._headers(), **form.headers}
         request = HttpRequest("POST", self._url("/files"), headers, form.pieces())
-        return await self._asked(request, UPLOAD_TIMEOUT_S)
+        return await self._asked(request, rest.UPLOAD_TIMEOUT_S)
 
-    @asynccontextmanager
-    async def download(self, file_id: str) -> AsyncIterator[HttpAnswer]:
+    def download(self, file_id: str) -> AbstractAsyncContextManager[HttpAnswer]:
         """A file of a post.
 
         Raises:
             ChannelUnavailable: it is not to be had.
         """
         request = HttpRequest("GET", self._url(f"/files/{known_id(file_id)}"), self._headers())
-        try:
-            async with self._http.exchange(request, CALL_TIMEOUT_S) as answer:
-                if answer.status != 200:  # noqa: PLR2004 - what HTTP calls OK
-                    raise ChannelUnavailable(f"Mattermost answered {answer.status} to a download")
-                yield answer
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+        return rest.file_from(self._http, request, rest.CALL_TIMEOUT_S)
 
     def _url(self, path: str) -> str:
         return f"{self.base_url}{_VERSION}{path}"
@@ -113,14 +84,10 @@ class MattermostApi:
         return {"authorization": f"Bearer {self.token.reveal()}"}
 
     async def _asked(self, request: HttpRequest, timeout_s: float) -> Any:
-        try:
-            async with self._http.exchange(request, timeout_s) as answer:
-                told = _read(await _content(answer))
-                if answer.status < 300:  # noqa: PLR2004 - what HTTP calls success
-                    return told
-                raise _error(answer, told)
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+        reply = await rest.asked(self._http, request, timeout_s, MAX_ANSWER_BYTES)
+        if reply.status < 300:  # noqa: PLR2004 - what HTTP calls success
+            return reply.told
+        raise _error(reply)
 
 
 def is_id(told: str) -> bool:
@@ -145,41 +112,25 @@ def unknown_bot() -> ChannelRefused:
     )
 
 
-def _error(answer: HttpAnswer, told: Any) -> ChannelError:
-    status, is_theirs = answer.status, isinstance(told, dict) and "status_code" in told
-    reason = printable_line(str(told.get("message", "")), MAX_REASON_CHARS) if is_theirs else ""
-    if status == _TOO_MANY:
-        wait_s = _seconds(answer.header("x-ratelimit-reset") or answer.header("retry-after"))
+def _error(reply: rest.Reply) -> ChannelError:
+    status, is_theirs = reply.status, "status_code" in reply.fields
+    if status == rest.TOO_MANY:
+        wait_s = _wait_s(reply)
         return ChannelUnavailable("Mattermost was asked too often", retry_after_s=wait_s)
-    if status == _UNAUTHORIZED:
+    if status == rest.UNAUTHORIZED:
         return unknown_bot()
-    if status >= _SERVER_ERRORS:
+    if status >= rest.SERVER_ERRORS:
         return ChannelUnavailable(f"Mattermost's server is in trouble (HTTP {status})")
-    if not is_theirs and status != 413:  # noqa: PLR2004 - a proxy says so of large files too
+    # A proxy says so of large files too
+    if not is_theirs and status != rest.TOO_LARGE:
         return ChannelUnavailable(
-            f"{answer.host} answers {status} as no Mattermost server does: "
+            f"{reply.host} answers {status} as no Mattermost server does: "
             "look at channels.mattermost.base_url"
         )
-    return ApiRefused(status, reason)
+    return ApiRefused(status, rest.reason_in(reply.fields.get("message")) if is_theirs else "")
 
 
-async def _content(answer: HttpAnswer) -> bytes:
-    content = bytearray()
-    while piece := await answer.read():
-        content += piece
-        if len(content) > MAX_ANSWER_BYTES:
-            raise ChannelUnavailable("Mattermost sent an answer that is too long")
-    return bytes(content)
-
-
-def _read(content: bytes) -> Any:
-    """None of a page that something in between has sent."""
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _seconds(told: str) -> float:
-    is_number = told.isascii() and told.isdigit() and len(told) < 5  # noqa: PLR2004 - no dates
-    return min(float(told), MAX_RETRY_S) if is_number else DEFAULT_RETRY_S
+def _wait_s(reply: rest.Reply) -> float:
+    told = reply.header("x-ratelimit-reset") or reply.header("retry-after")
+    # A date in seconds, as others mean it, would be an hour for nothing
+    return rest.seconds(told if len(told) < 5 else None)  # noqa: PLR2004 - seconds have less figures

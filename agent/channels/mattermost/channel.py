@@ -5,11 +5,12 @@ import logging
 from agent.channels import worded
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.mattermost import sending
-from agent.channels.mattermost.api import UPLOAD_TIMEOUT_S, MattermostApi, is_id
+from agent.channels.mattermost.api import MattermostApi, is_id
 from agent.channels.mattermost.events import MAX_NAME_CHARS, NAME
 from agent.channels.mattermost.listening import Listening, who
 from agent.channels.mattermost.sending import MattermostDrafts, Sending
 from agent.channels.place import Place
+from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import MattermostSettings
 from agent.clock import Clock
 from agent.errors import ChannelError

@@ -5,38 +5,21 @@ a host that is not Slack's.
 """
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from agent.channels import rest
 from agent.config import Secret
-from agent.errors import (
-    ChannelError,
-    ChannelRefused,
-    ChannelUnavailable,
-    MessageRefused,
-    NetworkError,
-)
+from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.http import HttpAnswer, HttpClient, HttpRequest
-from agent.printable import printable_line
 
-# The servers answer in a fraction of it; a phone network in between takes its time
-CALL_TIMEOUT_S = 15.0
-# Sending a large file over a slow line; the server answers when it has all of it
-UPLOAD_TIMEOUT_S = 120.0
-# No answer to anything that we ask is longer
-MAX_ANSWER_BYTES = 1024 * 1024
-MAX_REASON_CHARS = 200
-# Where the platform asked for none but was asked too often
-DEFAULT_RETRY_S = 5.0
-# Nothing that is asked for is further away, and a hostile number must not silence us for ever
-MAX_RETRY_S = 3600.0
 _PIECE_BYTES = 64 * 1024
-_OK, _TOO_MANY, _SERVER_ERRORS = 200, 429, 500
+_JSON = {"content-type": "application/json; charset=utf-8"}
+_FORM = {"content-type": "application/x-www-form-urlencoded"}
 # Slack knows the token no more, or never did
 _UNKNOWN = frozenset(
     (
@@ -116,13 +99,16 @@ class SlackApi:
             ChannelRefused: a person has to act.
             ApiRefused: this request is not granted.
         """
-        content = json.dumps(parameters, ensure_ascii=False).encode("utf-8", "replace")
-        return await self._post(method, content, "application/json; charset=utf-8")
+        headers = {**_JSON, **_authorized(self._tokens.bot)}
+        return await self._told(
+            method, rest.json_request("POST", self._url(method), headers, parameters)
+        )
 
     async def ask(self, method: str, parameters: Mapping[str, str]) -> dict[str, Any]:
         """As `call`, of methods that read no JSON."""
+        headers = {**_FORM, **_authorized(self._tokens.bot)}
         content = urlencode(parameters).encode("ascii")
-        return await self._post(method, content, "application/x-www-form-urlencoded")
+        return await self._told(method, HttpRequest("POST", self._url(method), headers, content))
 
     async def socket_url(self) -> str:
         """Where the app is to listen; good for one connection.
@@ -130,7 +116,9 @@ class SlackApi:
         Raises:
             ChannelError: see `call`.
         """
-        told = await self._post("apps.connections.open", b"", "", self._tokens.app)
+        method = "apps.connections.open"
+        headers = _authorized(self._tokens.app)
+        told = await self._told(method, HttpRequest("POST", self._url(method), headers))
         url = told.get("url")
         # A fake or a proxy of one's own on this machine has no certificate, Slack has
         schemes = ("wss://",) if self._base_url.startswith("https://") else ("wss://", "ws://")
@@ -151,14 +139,13 @@ class SlackApi:
             "content-length": str(size_bytes),
         }
         request = HttpRequest("POST", url, headers, _pieces(path, size_bytes))
-        status, _, wait = await self._exchange(request, UPLOAD_TIMEOUT_S)
-        if status == _TOO_MANY:
-            raise _asked_too_often(wait)
-        if status != _OK:
-            raise ChannelUnavailable(f"Slack answered {status} to a file")
+        reply = await rest.asked(self._http, request, rest.UPLOAD_TIMEOUT_S)
+        if reply.status == rest.TOO_MANY:
+            raise _asked_too_often(reply)
+        if reply.status != rest.OK:
+            raise ChannelUnavailable(f"Slack answered {reply.status} to a file")
 
-    @asynccontextmanager
-    async def download(self, url: str) -> AsyncIterator[HttpAnswer]:
+    def download(self, url: str) -> AbstractAsyncContextManager[HttpAnswer]:
         """A file, by the address that its message told; the token goes to Slack alone.
 
         Raises:
@@ -166,14 +153,10 @@ class SlackApi:
         """
         if not self._is_theirs(url):
             raise ChannelUnavailable("it is not where Slack keeps files")
-        request = HttpRequest("GET", url, _authorized(self._tokens.bot))
-        try:
-            async with self._http.exchange(request) as answer:
-                if answer.status != _OK:
-                    raise ChannelUnavailable(f"Slack answered {answer.status} to a download")
-                yield answer
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+        return rest.file_from(self._http, HttpRequest("GET", url, _authorized(self._tokens.bot)))
+
+    def _url(self, method: str) -> str:
+        return f"{self._base_url}/api/{method}"
 
     def _is_theirs(self, url: str) -> bool:
         if url.startswith(f"{self._base_url}/"):
@@ -186,53 +169,24 @@ class SlackApi:
         is_slack = host == "slack.com" or host.endswith(".slack.com")
         return place.scheme == "https" and is_slack and port is None and "@" not in place.netloc
 
-    async def _post(
-        self, method: str, content: bytes, kind: str, token: Secret | None = None
-    ) -> dict[str, Any]:
-        headers = _authorized(token or self._tokens.bot)
-        if kind:
-            headers["content-type"] = kind
-        request = HttpRequest("POST", f"{self._base_url}/api/{method}", headers, content)
-        status, body, wait = await self._exchange(request, CALL_TIMEOUT_S)
-        if status == _TOO_MANY:
-            raise _asked_too_often(wait)
-        told = _read(body)
-        if status >= _SERVER_ERRORS or told is None:
-            raise ChannelUnavailable(f"Slack's server is in trouble (HTTP {status})")
-        if told["ok"] is True:
-            return told
-        raise _error(method, told)
-
-    async def _exchange(self, request: HttpRequest, timeout_s: float) -> tuple[int, bytes, str]:
-        """Status, body, and how long we are to wait."""
-        try:
-            async with self._http.exchange(request, timeout_s) as answer:
-                content = bytearray()
-                while piece := await answer.read():
-                    content += piece
-                    if len(content) > MAX_ANSWER_BYTES:
-                        raise ChannelUnavailable("Slack sent an answer that is too long")
-                return answer.status, bytes(content), answer.header("retry-after")
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+    async def _told(self, method: str, request: HttpRequest) -> dict[str, Any]:
+        reply = await rest.asked(self._http, request)
+        if reply.status == rest.TOO_MANY:
+            raise _asked_too_often(reply)
+        if reply.status >= rest.SERVER_ERRORS or "ok" not in reply.fields:
+            raise ChannelUnavailable(f"Slack's server is in trouble (HTTP {reply.status})")
+        if reply.fields["ok"] is True:
+            return reply.fields
+        raise _error(method, reply.fields)
 
 
 def _authorized(token: Secret) -> dict[str, str]:
     return {"authorization": f"Bearer {token.reveal()}"}
 
 
-def _read(content: bytes) -> dict[str, Any] | None:
-    """The answer's object; None of a page that something in between has sent."""
-    try:
-        told = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return told if isinstance(told, dict) and "ok" in told else None
-
-
 def _error(method: str, told: Mapping[str, Any]) -> ChannelError:
-    code = printable_line(str(told.get("error") or ""), MAX_REASON_CHARS)
-    needed = printable_line(str(told.get("needed") or ""), MAX_REASON_CHARS)
+    code = rest.reason_in(told.get("error"))
+    needed = rest.reason_in(told.get("needed"))
     if code in _LATER:
         return ChannelUnavailable(f"Slack does nothing for us now ({code})")
     if code in _UNKNOWN:
@@ -253,9 +207,8 @@ def _scope(needed: str) -> str:
     )
 
 
-def _asked_too_often(retry_after: str) -> ChannelUnavailable:
-    wait_s = float(retry_after) if retry_after.isdigit() else DEFAULT_RETRY_S
-    wait_s = min(wait_s, MAX_RETRY_S)
+def _asked_too_often(reply: rest.Reply) -> ChannelUnavailable:
+    wait_s = rest.seconds(reply.header("retry-after"))
     text = f"Slack asks to be left alone for {wait_s:.0f} s"
     return ChannelUnavailable(text, retry_after_s=wait_s)
 

@@ -5,9 +5,10 @@ import logging
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.place import Place
+from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import SlackSettings
 from agent.channels.slack import words
-from agent.channels.slack.api import UPLOAD_TIMEOUT_S, ApiRefused, SlackApi
+from agent.channels.slack.api import ApiRefused, SlackApi
 from agent.channels.slack.asking import Asking
 from agent.channels.slack.fetching import Fetching
 from agent.channels.slack.listening import Ears, Listening
