@@ -1,5 +1,6 @@
 """Where the secret of a platform comes from: its table, a file, the environment, or systemd."""
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def find_secret(name: str, given: Secret, file: str, environ: Mapping[str, str])
     if given:
         return given
     if file:
-        return _read(expanded(file, environ))
+        return _read_named(expanded(file, environ))
     variable = variable_of(name)
     if told := environ.get(variable, ""):
         return one_line(told, variable)
@@ -45,7 +46,7 @@ def find_credential(name: str, environ: Mapping[str, str]) -> Secret:
     if folder := environ.get(_CREDENTIALS):
         # A drop-in may give it any name; the unit's own goes first
         for path in (Path(folder) / f"{OURS}{name}", Path(folder) / name):
-            if path.exists():
+            with contextlib.suppress(FileNotFoundError):
                 return _read(path)
     return Secret()
 
@@ -67,10 +68,19 @@ def one_line(text: str, source: str) -> Secret:
         raise ConfigRefused(f"{source} must hold one line") from err
 
 
+def _read_named(path: Path) -> Secret:
+    try:
+        return _read(path)
+    except FileNotFoundError as err:
+        raise ConfigRefused(f"{path} cannot be read: {err.strerror}") from err
+
+
 def _read(path: Path) -> Secret:
     try:
         with path.open("rb") as file:
             content = file.read(MAX_SECRET_BYTES)
+    except FileNotFoundError:
+        raise
     except OSError as err:
         raise ConfigRefused(f"{path} cannot be read: {err.strerror}") from err
     return one_line(content.decode("utf-8", "replace"), str(path))
