@@ -163,14 +163,19 @@ def test_a_log_of_a_machine_that_was_killed_ends_where_it_is_whole(tmp_path: Pat
     assert len(write_log.read(log)) == 1
 
 
-def test_the_machine_tells_programs_that_it_is_a_raspberry_pi(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_name", [False, True])
+def test_the_machine_tells_programs_that_it_is_a_raspberry_pi(
+    tmp_path: Path,
+    by_name: bool,  # noqa: FBT001 - one of two machines
+) -> None:
     if device_tree.QEMU is None:
         pytest.skip("no qemu-system-aarch64 here (package qemu-system-arm)")
-    made = device_tree.with_revision([device_tree.QEMU, "-M", "virt"], tmp_path)
+    made = device_tree.of_a_pi([device_tree.QEMU, "-M", "virt"], tmp_path, by_name=by_name)
     tree = made.read_bytes()
     assert struct.unpack_from(">I", tree, 4) == (len(tree),)
     assert b"system\0\0" in tree
     assert struct.pack(">I", 0xA02082) in tree
+    assert (b"raspberrypi,3-model-b\0" in tree) is by_name
     try:
         command = ["fdtget", "-t", "x", made, "/system", "linux,revision"]
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -25,7 +25,7 @@ _MACHINE = (
 # What the guest reaches, by the address that it finds it at
 PLACES = {"model": "10.0.2.100", "telegram": "10.0.2.101"}
 # What the kernel says when it is told to restart so
-_TRYBOOT = b"Restarting system with command '0 tryboot'"
+_TRYBOOT = "Restarting system with command '0 tryboot'"
 USB_PORTS = ("board", "i2c")
 
 
@@ -38,12 +38,14 @@ class Conditions:
         log: a file that every write to the card is noted in.
         disk: a file that is plugged in as a second disk, to be read.
         config: what the boot loader reads.
+        is_pi: the machine says that it is a Raspberry Pi, whose kernel has then to know its ways.
     """
 
     clock: str = ""
     log: Path | None = None
     disk: Path | None = None
     config: str = "config.txt"
+    is_pi: bool = False
 
 
 class Guest:
@@ -111,9 +113,13 @@ class Guest:
     @property
     def wants_trial(self) -> bool:
         """Whether its last word to the boot loader was to take tryboot.txt, once."""
+        return self.has_said(_TRYBOOT)
+
+    def has_said(self, words: str) -> bool:
+        """Whether its console has had them since power."""
         with self.console.open("rb") as console:
             console.seek(self._said_before)
-            return _TRYBOOT in console.read()
+            return words.encode() in console.read()
 
     def order(self, command: str, **arguments: object) -> dict[str, object]:
         return qmp.order(self._work / "control", command, **arguments)
@@ -130,7 +136,7 @@ class Guest:
         work = self._work
         for name in ("shell", "control", *(f"usb-{port}" for port in USB_PORTS)):
             (work / name).unlink(missing_ok=True)
-        tree = device_tree.with_revision(list(_MACHINE), work)
+        tree = device_tree.of_a_pi(list(_MACHINE), work, by_name=conditions.is_pi)
         return [
             *(*_MACHINE, "-accel", "tcg,thread=multi", "-display", "none", "-dtb", str(tree)),
             *("-kernel", f"{work}/vmlinuz", "-initrd", f"{work}/initrd.img"),

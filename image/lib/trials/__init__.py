@@ -21,4 +21,5 @@ ORDER = (
     "read_only",
     "wrong_clock",
     "update",
+    "update_by_switch",
 )
