@@ -15,7 +15,8 @@ from agent.platforms.base import Platform
 from agent.platforms.catalog import NAMES, configured, platform
 from agent.provision import taking
 from agent.provision.asking import Asker
-from agent.provision.platform_questions import PlatformQuestions
+from agent.provision.credentials import CREDENTIALS
+from agent.provision.platform_questions import PlatformQuestions, with_platform
 from agent.provision.proving import Proof, Verdict, prove_platform
 from agent.provision.taking import Places
 from agent.provision.toml_text import Table, dumps
@@ -103,7 +104,7 @@ def _converse(arguments: Namespace, name: str, places: Places) -> int:
         lambda key: bool(taking.kept(("channels", name, key), before, places)),
         prove,
     )
-    table: Table = {"channels": {name: asked.table()}}
+    table = with_platform({}, before, name, asked.table())
     plan = taking.planned(table, "channel", places)
     if Asker(Terminal()).yes(f"Write it into {places.config}?", usual=True):
         taking.take(plan, places)
@@ -121,10 +122,11 @@ def _table(before: Table, name: str) -> Table:
 
 
 def _without_secrets(table: Table, name: str) -> Table:
-    secret = {wanted.key for wanted in platform(name).wanted if wanted.is_secret}
-    inner = _table(table, name)
-    shown = {key: "..." if key in secret else value for key, value in inner.items()}
-    return {"channels": {name: shown}}
+    shown = {
+        key: "..." if ("channels", name, key) in CREDENTIALS else value
+        for key, value in _table(table, name).items()
+    }
+    return {**table, "channels": {name: shown}}
 
 
 def _known(name: str) -> Platform:

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent import settings
-from agent.channels.settings import ChannelsSettings, TelegramSettings
+from agent.channels.settings import ChannelsSettings
 from agent.cli import exits, pair
 from agent.cli.loop import run_in_loop
 from agent.cli.output import say
 from agent.cli.places import SERVICE, check_writable, places_of
 from agent.cli.screen import Terminal
 from agent.clock import SystemClock
-from agent.config import Secret
 from agent.doorway import Doorway
 from agent.errors import BadArguments
 from agent.programs import run_program
@@ -42,9 +41,8 @@ class _Asked:
     def provider(self, given: ProviderSettings) -> Proof:
         return run_in_loop(prove_provider(given))
 
-    def telegram(self, token: Secret) -> Proof:
-        channels = ChannelsSettings(telegram=TelegramSettings(token=token))
-        return run_in_loop(prove_platform("telegram", channels, self.paths))
+    def platform(self, name: str, channels: ChannelsSettings) -> Proof:
+        return run_in_loop(prove_platform(name, channels, self.paths))
 
 
 def run(arguments: Namespace) -> int:
@@ -73,16 +71,11 @@ def _converse(arguments: Namespace, places: Places) -> bool:
     """Whether it was written."""
     before = taking.existing(places.config)
 
-    def has(*place: str) -> bool:
-        return bool(taking.kept(place, before, places))
-
     asked = Questions(
         Terminal(),
         _Asked(_paths(arguments, places)),
         before,
-        has("provider", "api_key"),
-        has("channels", "telegram", "token"),
-        has("wifi", "password"),
+        lambda place: bool(taking.kept(place, before, places)),
     )
     table = asked.of_agent()
     if places.device is not None:

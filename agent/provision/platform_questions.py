@@ -8,9 +8,15 @@ from agent.channels.settings import ChannelsSettings
 from agent.config import decode
 from agent.errors import ConfigRefused
 from agent.platforms.base import Platform, Wanted
+from agent.platforms.catalog import platform
 from agent.provision.asking import KEPT, Asker, Screen
 from agent.provision.proving import Proof
 from agent.provision.toml_text import Table, dumps
+
+_PUSHED = (
+    "It posts to the gateway, which listens on this machine alone: a reverse proxy with a name and "
+    "a certificate has to bring its posts there (see [gateway] in `barnacle check --example`)."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,8 @@ class PlatformQuestions:
     def table(self) -> Table:
         """What is to stand in the configuration, with stars for secrets that are kept."""
         self.screen.say(f"{self.platform.name}: {self.platform.about}.")
+        if self.platform.is_pushed:
+            self.screen.say(_PUSHED)
         while True:
             table = {**self.before}
             for wanted in self.platform.wanted:
@@ -48,7 +56,7 @@ class PlatformQuestions:
                 answer = asker.secret(wanted.question, may_keep=self.has(wanted.key))
             else:
                 answer = asker.text(wanted.question, _shown(table.get(wanted.key)))
-            if answer or not wanted.is_needed:
+            if answer or not wanted.is_needed or table.get(f"{wanted.key}_file"):
                 break
             asker.complain("this is needed")
         if wanted.is_list:
@@ -74,6 +82,15 @@ class PlatformQuestions:
             return True
         self.screen.say("Asking it ...")
         return asker.stands(self.prove(channels))
+
+
+def with_platform(table: Table, before: Table, name: str, said: Table) -> Table:
+    """`table` with what was said of a platform, and with what that needs besides."""
+    channels = table.get("channels")
+    others = channels if isinstance(channels, dict) else {}
+    wants_gateway = platform(name).is_pushed and "gateway" not in before
+    gateway: Table = {"gateway": {}} if wants_gateway else {}
+    return {**table, **gateway, "channels": {**others, name: said}}
 
 
 def _shown(value: object) -> str:

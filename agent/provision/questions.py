@@ -3,21 +3,28 @@
 What comes of them is a table as `barnacle.toml` on a card would hold it.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from agent.config import Secret, decode
+from agent.channels.settings import ChannelsSettings
+from agent.config import decode
 from agent.errors import ConfigRefused
+from agent.platforms.catalog import ADDABLE, NAMES, platform
 from agent.providers import catalog
 from agent.providers.catalog import KnownService
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import OFFLINE, ProviderSettings
 from agent.provision.asking import KEPT, Asker, Screen
+from agent.provision.platform_questions import PlatformQuestions, with_platform
 from agent.provision.proving import Proof, Verdict
+from agent.provision.secret_values import Place
 from agent.provision.settings import MachineSettings
 from agent.provision.toml_text import Table, dumps
 
+_FIRST_PLATFORM, _NONE = "telegram", "none"
 _SOME_SERVICES = ("openai", "anthropic", "gemini", "openrouter", "groq", "mistral", "ollama")
 
 
@@ -26,7 +33,7 @@ class Prover(Protocol):
 
     def provider(self, settings: ProviderSettings) -> Proof: ...
 
-    def telegram(self, token: Secret) -> Proof: ...
+    def platform(self, name: str, channels: ChannelsSettings) -> Proof: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,25 +42,23 @@ class Questions:
 
     Args:
         before: the configuration that there is.
-        has_key, has_token, has_password: a secret is kept that need not be typed again.
+        has: whether a secret of that place is kept, and need not be typed again.
     """
 
     screen: Screen
     prover: Prover
     before: Table
-    has_key: bool = False
-    has_token: bool = False
-    has_password: bool = False
+    has: Callable[[Place], bool] = lambda _place: False
 
     @property
     def _asker(self) -> Asker:
         return Asker(self.screen)
 
     def of_agent(self) -> Table:
-        """The model service and the platform."""
+        """The model service and the platforms."""
         table: Table = {"provider": self._provider()}
-        if (telegram := self._telegram()) is not None:
-            table["channels"] = {"telegram": telegram}
+        for name in self._platforms():
+            table = with_platform(table, self.before, name, self._platform(name))
         return table
 
     def of_machine(self) -> Table:
@@ -68,13 +73,17 @@ class Questions:
             table["wifi"] = self._wifi()
         return table
 
+    @property
+    def _has_key(self) -> bool:
+        return self.has(("provider", "api_key"))
+
     def agrees(self, question: str) -> bool:
         return self._asker.yes(question, usual=True)
 
     def _provider(self) -> Table:
         before = self._table("provider")
         self.screen.say("Without a language model the device understands simple orders only.")
-        usual = str(before.get("kind") or (OFFLINE if not self.has_key else "openai"))
+        usual = str(before.get("kind") or (OFFLINE if not self._has_key else "openai"))
         while True:
             kind = self._asker.text(
                 f"Which service? {', '.join(_SOME_SERVICES)}, {OFFLINE}, ...", usual
@@ -99,7 +108,7 @@ class Questions:
             if not service.url or before.get("base_url"):
                 usual = str(before.get("base_url") or service.own_url)
                 table["base_url"] = self._asker.text("Its address?", usual)
-            key = self._asker.secret("Its API key", may_keep=self.has_key and bool(before))
+            key = self._asker.secret("Its API key", may_keep=self._has_key and bool(before))
             table.pop("api_key", None)
             if key:
                 table["api_key"] = key
@@ -134,35 +143,37 @@ class Questions:
                 break
         return {**table, "model": model} if model != service.model else table
 
-    def _telegram(self) -> Table | None:
-        channels = self._table("channels")
-        before = channels.get("telegram")
-        is_there = isinstance(before, dict)
-        if not self._asker.yes("Do you want to talk to it over Telegram?", usual=True):
-            return None
-        if not is_there:
-            self.screen.say("Write to @BotFather in Telegram, send /newbot, and it gives a token.")
+    def _platforms(self) -> tuple[str, ...]:
+        """Those that are to be asked about."""
+        there = tuple(name for name in self._table("channels") if name in NAMES)
+        usual = ", ".join(there or (_FIRST_PLATFORM,))
         while True:
-            token = self._asker.secret("The bot's token", may_keep=self.has_token and is_there)
-            table: Table = {**before} if isinstance(before, dict) else {}
-            if token == KEPT:
-                return {**table, "token": token}
-            if not token:
-                self._asker.complain("a bot needs its token")
-                continue
-            try:
-                given = Secret(token)
-            except ValueError as err:
-                self._asker.complain(f"the token {err}")
-                continue
-            self.screen.say("Asking Telegram ...")
-            if self._asker.stands(self.prover.telegram(given)):
-                return {**table, "token": token}
+            said = self._asker.text(
+                f"Over which platforms do you talk to it? {', '.join(ADDABLE)}, or {_NONE};"
+                " several with commas between",
+                usual,
+            )
+            names = tuple(dict.fromkeys(re.split(r"[,\s]+", said.lower().strip(", "))))
+            if names == (_NONE,):
+                return ()
+            if not (unknown := [name for name in names if name not in ADDABLE]):
+                return names
+            self._asker.complain(f"there is no platform {unknown[0]}")
+
+    def _platform(self, name: str) -> Table:
+        before = self._table("channels").get(name)
+        return PlatformQuestions(
+            self.screen,
+            platform(name),
+            dict(before) if isinstance(before, dict) else {},
+            lambda key: self.has(("channels", name, key)),
+            lambda channels: self.prover.platform(name, channels),
+        ).table()
 
     def _wifi(self) -> Table:
         while True:
             wifi: Table = {"ssid": self._asker.text("The name of the network?", "")}
-            password = self._asker.secret("Its password", may_keep=self.has_password)
+            password = self._asker.secret("Its password", may_keep=self.has(("wifi", "password")))
             country = self._asker.text("The country, as two letters?", "").upper()
             wifi |= {"password": password} if password else {}
             wifi |= {"country": country} if country else {}

@@ -30,7 +30,7 @@ def _config(home: Path) -> Path:
 def test_the_answers_are_written_and_the_first_code_is_shown(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _type(monkeypatch, "mistral", "my-key", "", "y", "123456:token-of-the-bot", "y")
+    _type(monkeypatch, "mistral", "my-key", "", "", "123456:token-of-the-bot", "y")
     assert main(["setup"]) == exits.OK
     assert tomllib.loads(_config(home).read_text()) == {
         "provider": {"kind": "mistral", "api_key": "my-key", "model": "small"},
@@ -44,7 +44,7 @@ def test_the_answers_are_written_and_the_first_code_is_shown(
     assert main(["check", str(_config(home))]) == exits.OK
 
 
-@pytest.mark.parametrize("answers", [(), ("mistral", "my-key"), ("offline", "n", "n")])
+@pytest.mark.parametrize("answers", [(), ("mistral", "my-key"), ("offline", "none", "n")])
 def test_who_leaves_or_says_no_changes_nothing(
     home: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -69,9 +69,9 @@ def test_without_a_terminal_the_file_is_named(
 def test_a_second_time_keeps_what_is_not_typed_again(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _type(monkeypatch, "mistral", "my-key", "", "n", "y")
+    _type(monkeypatch, "mistral", "my-key", "", "none", "y")
     main(["setup"])
-    _type(monkeypatch, "", "", "", "n", "y")
+    _type(monkeypatch, "", "", "", "none", "y")
     assert main(["setup"]) == exits.OK
     assert tomllib.loads(_config(home).read_text()) == {
         "provider": {"kind": "mistral", "api_key": "my-key", "model": "small"}
@@ -79,6 +79,6 @@ def test_a_second_time_keeps_what_is_not_typed_again(
 
 
 def test_another_file_may_be_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _type(monkeypatch, "", "n", "y")
+    _type(monkeypatch, "", "none", "y")
     assert main(["setup", "--config", str(home / "other.toml")]) == exits.OK
     assert tomllib.loads((home / "other.toml").read_text()) == {"provider": {"kind": "offline"}}

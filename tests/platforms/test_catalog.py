@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from agent.platforms.catalog import NAMES
+from agent.platforms.catalog import ADDABLE, NAMES, platform
 
 SCRIPT = """
 import sys
@@ -25,3 +25,7 @@ def test_a_platform_loads_no_other(name: str) -> None:
     # There is nothing to bring along for what is always refused
     assert folders & set(NAMES) == {name} - {"imessage"}
     assert ("paho.mqtt.client" in loaded) == (name == "mqtt")
+
+
+def test_what_may_be_chosen_asks_for_something() -> None:
+    assert tuple(name for name in NAMES if platform(name).wanted) == ADDABLE

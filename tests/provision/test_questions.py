@@ -4,13 +4,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from agent.config import Secret
+from agent.channels.settings import ChannelsSettings
 from agent.providers.settings import ProviderSettings
 from agent.provision.proving import Proof, Verdict
 from agent.provision.questions import KEPT, Questions
+from agent.provision.secret_values import Place, secrets_in
 from agent.provision.toml_text import Table
 
 GOOD = Proof(Verdict.GOOD, "it is there", ("small", "large"))
+DISCORD_TOKEN = "hidden.of.discord"
 REFUSED = Proof(Verdict.REFUSED, "the key is no good")
 UNKNOWN = Proof(Verdict.UNKNOWN, "nobody answers")
 
@@ -47,8 +49,9 @@ class KnowsKeys:
     def provider(self, settings: ProviderSettings) -> Proof:
         return self.worth[settings.api_key.reveal()]
 
-    def telegram(self, token: Secret) -> Proof:
-        return self.worth[token.reveal()]
+    def platform(self, name: str, channels: ChannelsSettings) -> Proof:
+        said = [secret.reveal() for _, secret in secrets_in(getattr(channels, name))]
+        return self.worth[" ".join(said)]
 
 
 def _questions(
@@ -57,8 +60,12 @@ def _questions(
     return Questions(script, KnowsKeys(worth or {}), before or {})
 
 
+def _has_key(place: Place) -> bool:
+    return place == ("provider", "api_key")
+
+
 def test_enter_all_the_way_is_an_agent_without_a_model() -> None:
-    script = Script("", "n")
+    script = Script("", "none")
     assert _questions(script).of_agent() == {"provider": {"kind": "offline"}}
     assert "[offline]" in script.asked[0]
 
@@ -77,43 +84,79 @@ def test_a_service_and_a_bot() -> None:
 
 
 def test_a_key_that_is_refused_is_asked_for_again() -> None:
-    script = Script("mistral", "bad-key", "good-key", "small", "n")
+    script = Script("mistral", "bad-key", "good-key", "small", "none")
     table = _questions(script, {"bad-key": REFUSED, "good-key": GOOD}).of_agent()
     assert table["provider"] == {"kind": "mistral", "api_key": "good-key", "model": "small"}
     assert "! the key is no good" in script.said
 
 
 def test_what_cannot_be_checked_is_the_persons_choice() -> None:
-    script = Script("mistral", "some-key", "n", "", "some-key", "y", "small", "n")
+    script = Script("mistral", "some-key", "n", "", "some-key", "y", "small", "none")
     table = _questions(script, {"some-key": UNKNOWN}).of_agent()
     assert table["provider"] == {"kind": "mistral", "api_key": "some-key", "model": "small"}
     assert script.said.count("! nobody answers") == 2
 
 
 def test_who_will_not_have_it_may_choose_another_service() -> None:
-    script = Script("mistral", "some-key", "n", "offline", "n")
+    script = Script("mistral", "some-key", "n", "offline", "none")
     table = _questions(script, {"some-key": UNKNOWN}).of_agent()
     assert table == {"provider": {"kind": "offline"}}
     assert "[mistral]" in script.asked[3]
 
 
 def test_what_cannot_be_a_key_is_not_sent() -> None:
-    script = Script("mistral", "a\tb", "good-key", "small", "n")
+    script = Script("mistral", "a\tb", "good-key", "small", "none")
     table = _questions(script, {"good-key": GOOD}).of_agent()
     assert table["provider"] == {"kind": "mistral", "api_key": "good-key", "model": "small"}
     assert not any("a\tb" in said for said in script.said)
 
 
 def test_an_unknown_service_is_asked_for_again() -> None:
-    script = Script("opnai", "offline", "n")
+    script = Script("opnai", "offline", "none")
     assert _questions(script).of_agent()["provider"] == {"kind": "offline"}
     assert any("openai" in said for said in script.said)
 
 
 def test_a_service_of_ones_own_needs_its_address() -> None:
-    script = Script("custom:http://127.0.0.1:8080/v1", "", "", "small", "n")
+    script = Script("custom:http://127.0.0.1:8080/v1", "", "", "small", "none")
     table = _questions(script, {"": GOOD}).of_agent()
     assert table["provider"] == {"kind": "custom:http://127.0.0.1:8080/v1", "model": "small"}
+
+
+def test_each_platform_that_is_named_is_asked_for_what_it_needs() -> None:
+    ntfy = ("https://ntfy.example.org", "topic-of-mine", "")
+    script = Script("offline", "Telegram,fax", "discord, ntfy discord", DISCORD_TOKEN, *ntfy)
+    assert _questions(script, {DISCORD_TOKEN: GOOD, "": GOOD}).of_agent() == {
+        "provider": {"kind": "offline"},
+        "channels": {
+            "discord": {"token": DISCORD_TOKEN},
+            "ntfy": {"base_url": "https://ntfy.example.org", "topic": "topic-of-mine"},
+        },
+    }
+    assert "! there is no platform fax" in script.said
+    assert script.hidden[0].startswith("The bot's token")
+
+
+def test_a_platform_that_posts_to_the_gateway_brings_it_along() -> None:
+    secret = "whsec_aGlkZGVuSGlkZGVuSGlkZGVuSGlkZGVuSGlkZGVu"
+    script = Script("offline", "webhook", "https://example.org/in", secret)
+    webhook: Table = {"reply_url": "https://example.org/in", "secret": secret}
+    assert _questions(script, {secret: GOOD}).of_agent() == {
+        "provider": {"kind": "offline"},
+        "gateway": {},
+        "channels": {"webhook": webhook},
+    }
+    script = Script("offline", "webhook", "https://example.org/in", secret)
+    before: Table = {"gateway": {"listen": "unix"}}
+    assert "gateway" not in _questions(script, {secret: GOOD}, before).of_agent()
+
+
+def test_what_is_there_is_what_enter_takes() -> None:
+    before: Table = {"channels": {"signal": {}, "telegram": {"token_file": "/etc/token"}}}
+    script = Script("", "none")
+    assert "channels" not in _questions(script, before=before).of_agent()
+    assert "[signal, telegram]" in script.asked[-1]
+    assert not any("imessage" in asked for asked in script.asked)
 
 
 def test_what_is_kept_need_not_be_typed_again() -> None:
@@ -122,7 +165,7 @@ def test_what_is_kept_need_not_be_typed_again() -> None:
         "channels": {"telegram": {"groups": "all"}},
     }
     script = Script("", "", "", "", "")
-    questions = Questions(script, KnowsKeys({}), before, has_key=True, has_token=True)
+    questions = Questions(script, KnowsKeys({}), before, has=lambda _place: True)
     assert questions.of_agent() == {
         "provider": {**before["provider"], "api_key": KEPT},  # type: ignore[dict-item]  # a table
         "channels": {"telegram": {"groups": "all", "token": KEPT}},
@@ -132,7 +175,7 @@ def test_what_is_kept_need_not_be_typed_again() -> None:
 def test_another_service_begins_anew() -> None:
     before: Table = {"provider": {"kind": "mistral", "model": "large"}}
     script = Script("openai", "good-key", "", "n")
-    questions = Questions(script, KnowsKeys({"good-key": GOOD}), before, has_key=True)
+    questions = Questions(script, KnowsKeys({"good-key": GOOD}), before, has=_has_key)
     with pytest.raises(EOFError):
         questions.of_agent()
     assert "[the one it has]" not in script.hidden[0]
