@@ -11,11 +11,12 @@ from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.lark import events, sending
-from agent.channels.lark.api import UPLOAD_TIMEOUT_S, LarkApi, text_in
+from agent.channels.lark.api import LarkApi, text_in
 from agent.channels.lark.connection import Connection
 from agent.channels.lark.events import NAME, Event, File, Told
 from agent.channels.lark.sending import Sending
 from agent.channels.place import Place
+from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import LarkSettings
 from agent.clock import Clock
 from agent.errors import ChannelError, ChannelUnavailable, NetworkError

@@ -13,11 +13,12 @@ from agent.channels.base import Abilities, Answer, Channel, Deliver, Pulse, Ques
 from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.keeping import MAX_FILE_BYTES
 from agent.channels.ntfy import sending
-from agent.channels.ntfy.api import UPLOAD_TIMEOUT_S, NtfyApi, path_of
+from agent.channels.ntfy.api import NtfyApi, path_of
 from agent.channels.ntfy.events import NAME, Event, EventLines, File, inbound_of
 from agent.channels.ntfy.position import Position
 from agent.channels.ntfy.sending import Sending
 from agent.channels.place import Place
+from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.clock import Clock
 from agent.errors import ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer
