@@ -10,13 +10,14 @@ from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse, Question
 from agent.channels.incoming import IncomingFiles
 from agent.channels.matrix import words
-from agent.channels.matrix.api import UPLOAD_TIMEOUT_S, MatrixApi, quoted
+from agent.channels.matrix.api import MatrixApi, quoted
 from agent.channels.matrix.listening import Ears, Listening
 from agent.channels.matrix.position import Position
 from agent.channels.matrix.rooms import Rooms
 from agent.channels.matrix.sending import Sending
 from agent.channels.matrix.understanding import NAME, Groups
 from agent.channels.place import Place
+from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.clock import Clock
 from agent.errors import ChannelError
 from agent.messages import Address, Inbound, Outbound
