@@ -185,6 +185,7 @@ class Notifying:
         """For `systemctl status`."""
         status = self._vitals.status()
         said = [f"stopped ({status.stopped})"] if status.stopped else []
+        said += [status.storage] if status.storage else []
         said += [f"{board.name}: {board_sentence(board)}" for board in status.every_board]
         troubles = {channel.name: channel.trouble for channel in status.channels}
         said += [

@@ -75,6 +75,7 @@ class Reporter:
         self._clock = clock
         self._since_s = clock.wall_s()
         self._writable = Writable(path.parent, clock)
+        self._is_kept = True
 
     def status(self) -> Status:
         boards = tuple(_reported(board) for board in self._subjects.boards)
@@ -142,7 +143,12 @@ class Reporter:
         try:
             write_status(self._path, status)
         except StorageFull as err:
-            _log.warning("the status is not on disk: %s", err)
+            if self._is_kept:
+                # Once: as the last trouble it is itself a change of the status, to be written
+                _log.warning("the status is not on disk: %s", err)
+            self._is_kept = False
+        else:
+            self._is_kept = True
 
 
 def _reported(board: Board) -> BoardReport:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agent.channels.base import Channel
@@ -236,6 +237,15 @@ async def test_the_status_is_told_when_it_changes(world: World) -> None:
     assert [one for one in world.manager.news() if one.startswith("STATUS=")] == [
         "STATUS=board: absent (nothing is plugged in); model: offline"
     ]
+
+
+async def test_a_card_that_takes_nothing_any_more_is_in_the_status(world: World) -> None:
+    sentence = "storage is read-only since yesterday"
+    status = msgspec.structs.replace(STATUS, storage=sentence)
+    world.vitals = replace(world.vitals, status=lambda: status)
+    await world.notifying().look()
+    told = [one for one in world.manager.news() if one.startswith("STATUS=")]
+    assert told == [f"STATUS={sentence}; board: absent (nothing is plugged in); model: offline"]
 
 
 async def test_the_end_is_the_last_that_is_said_of_the_status(world: World) -> None:

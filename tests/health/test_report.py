@@ -162,6 +162,41 @@ def test_a_full_disk_does_not_end_the_keeping(
     assert asyncio.run(keep())
 
 
+def test_what_is_not_on_disk_is_said_once_until_it_is(
+    reporter: Reporter,
+    last_error: LastError,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    is_full = True
+
+    def written(*_: object) -> None:
+        if is_full:
+            raise StorageFull("no room")
+
+    def make_room() -> None:
+        nonlocal is_full
+        is_full = False
+        logged(last_error, logging.WARNING, "something")
+
+    def fill() -> None:
+        nonlocal is_full
+        is_full = True
+        logged(last_error, logging.WARNING, "something else")
+
+    monkeypatch.setattr(report, "write_status", written)
+    report._log.addHandler(last_error)
+    try:
+        asyncio.run(rounds_of(reporter, 10, make_room))
+        assert [one.getMessage() for one in caplog.records] == [
+            "the status is not on disk: no room"
+        ]
+        asyncio.run(rounds_of(reporter, 10, fill))
+    finally:
+        report._log.removeHandler(last_error)
+    assert len(caplog.messages) == 2
+
+
 def test_a_ready_board_is_named() -> None:
     identity = BoardIdentity("sim", "id", "0.1.0", 1, 1, "power-on", 1, "none")
     status = BoardStatus(BoardState.READY, "/dev/x", identity)
