@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from agent.channels import rest
 from agent.channels.forms import Form
 from agent.channels.whatsapp.failures import failure
 from agent.config import Secret
-from agent.errors import ChannelUnavailable, MessageRefused, NetworkError
+from agent.errors import ChannelUnavailable, MessageRefused
 from agent.http import HttpAnswer, HttpClient, HttpRequest
 from agent.messages import Attachment
 from agent.printable import printable_line
@@ -23,11 +24,8 @@ GRAPH_VERSION = "v24.0"
 CALL_TIMEOUT_S = 20.0
 # A file over a slow line; the platform answers when it has all of it
 UPLOAD_TIMEOUT_S = 180.0
-# An answer is a few ids
-MAX_ANSWER_BYTES = 64 * 1024
 # Where the platform keeps files; the token goes nowhere else
 _FILE_HOSTS = (".fbsbx.com", ".facebook.com", ".whatsapp.net", ".whatsapp.com", ".fbcdn.net")
-_OK = 200
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -122,31 +120,21 @@ class WhatsAppApi:
 
     async def _told(self, request: HttpRequest, timeout_s: float = CALL_TIMEOUT_S) -> _Told:
         async with self._exchange(request, timeout_s) as answer:
-            return await _read(answer)
+            return _told_by(await rest.whole(answer))
 
     @asynccontextmanager
     async def _exchange(self, request: HttpRequest, timeout_s: float) -> AsyncIterator[HttpAnswer]:
-        try:
-            async with self._http.exchange(request, timeout_s) as answer:
-                if answer.status != _OK:
-                    error = (await _read(answer)).error
-                    wait_s = _seconds(answer.header("retry-after"))
-                    raise failure(answer.status, error.code, error.error_subcode, wait_s)
-                yield answer
-        except NetworkError as err:
-            raise ChannelUnavailable(f"WhatsApp: {err}") from err
+        async with rest.answering(self._http, request, timeout_s) as answer:
+            if answer.status != rest.OK:
+                reply = await rest.whole(answer)
+                error = _told_by(reply).error
+                wait_s = rest.seconds(reply.header("retry-after"), 0.0)
+                raise failure(reply.status, error.code, error.error_subcode, wait_s)
+            yield answer
 
 
-async def _read(answer: HttpAnswer) -> _Told:
-    content = b""
-    while (piece := await answer.read()) and len(content) < MAX_ANSWER_BYTES:
-        content += piece
+def _told_by(reply: rest.Reply) -> _Told:
     try:
-        return msgspec.json.decode(content, type=_Told)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return msgspec.convert(reply.told, _Told)
+    except msgspec.ValidationError:
         return _Told()
-
-
-def _seconds(told: str) -> float:
-    is_number = told.isascii() and told.isdigit() and len(told) < 10  # noqa: PLR2004 - no huge ints
-    return float(told) if is_number else 0.0
