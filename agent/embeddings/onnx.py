@@ -5,6 +5,7 @@ again as soon as its files change. Importing this module loads no numpy and no r
 """
 
 import asyncio
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,10 @@ from agent.errors import EmbedderUnavailable
 if TYPE_CHECKING:
     from agent.embeddings.pooling import Vectors
     from agent.embeddings.session import ModelSession
+
+# Without it onnxruntime keeps a number of this machine and a database of what it did in the home
+# folder, with a thread that sends it to its makers
+_TELLS_NOBODY = "ORT_DISABLE_TELEMETRY"
 
 
 class OnnxEmbedder:
@@ -98,6 +103,8 @@ class OnnxEmbedder:
 
 
 def _new_session(folder: ModelFolder) -> "ModelSession":
+    # The runtime reads it when it is loaded
+    os.environ.setdefault(_TELLS_NOBODY, "1")
     try:
         from agent.embeddings.session import ModelSession  # noqa: PLC0415 - 50 MB, on first use
     except ImportError as err:

@@ -130,3 +130,20 @@ def test_where_the_runtime_is_not_installed_it_says_what_to_install(model_dir: P
     )
     assert done.stderr == ""
     assert done.stdout.startswith("onnxruntime is not installed")
+
+
+_LOADS = """
+import asyncio, sys
+from pathlib import Path
+from agent.embeddings.onnx import OnnxEmbedder
+[vector] = asyncio.run(OnnxEmbedder(Path(sys.argv[1])).embed(["turn the led on"]))
+assert vector.shape == (384,)
+"""
+
+
+def test_the_runtime_keeps_and_sends_nothing_about_this_machine(
+    model_dir: Path, tmp_path: Path
+) -> None:
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    subprocess.run([sys.executable, "-c", _LOADS, str(model_dir)], env=environ, check=True)
+    assert list(tmp_path.iterdir()) == []
