@@ -17,8 +17,14 @@ from tests.canaries import (
     pytest_sessionfinish,
     pytest_testnodedown,
 )
+from tests.open_ends import nothing_is_left_open
 
-__all__ = ["pytest_runtest_makereport", "pytest_sessionfinish", "pytest_testnodedown"]
+__all__ = [
+    "nothing_is_left_open",
+    "pytest_runtest_makereport",
+    "pytest_sessionfinish",
+    "pytest_testnodedown",
+]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _MADE = _ROOT / ".barnacle"

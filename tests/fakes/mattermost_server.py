@@ -17,6 +17,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from tests.canaries import secret
+from tests.fakes import relay
 from tests.fakes.http_wire import Request, read_request
 from tests.fakes.raw_server import serving
 from tests.fakes.telegram_server import form_of
@@ -150,18 +151,7 @@ class MattermostServer:
         head = [f"GET {request.target} HTTP/1.1"]
         head += [f"{name}: {value}" for name, value in request.headers.items()]
         back.write("\r\n".join([*head, "", ""]).encode())
-        ways = [
-            asyncio.ensure_future(_flow(reader, back)),
-            asyncio.ensure_future(_flow(there, writer)),
-        ]
-        try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
-            back.transport.abort()
-            writer.transport.abort()
+        await relay.pass_on((reader, writer), (there, back))
 
     def _answer(
         self, request: Request, path: str, query: dict[str, list[str]]
@@ -265,12 +255,6 @@ async def running(server: MattermostServer | None = None) -> AsyncIterator[Matte
         made.url = url
         made.socket_port = next(iter(door.sockets)).getsockname()[1]
         yield made
-
-
-async def _flow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while piece := await reader.read(65536):
-        writer.write(piece)
-        await writer.drain()
 
 
 def _fits(message: str) -> None:

@@ -12,10 +12,10 @@ from agent.clock import SystemClock
 from agent.messages import Inbound
 from agent.platforms.mqtt import broker_of
 from tests.contracts.channel import until
-from tests.fakes import cut_line, mosquitto, mqtt_peer
+from tests.fakes import mosquitto, mqtt_peer, relay
 from tests.fakes.board import FakeBoard
-from tests.fakes.cut_line import CutLine
 from tests.fakes.mqtt_peer import MqttPeer
+from tests.fakes.relay import Relay
 
 WHO = "anna"
 
@@ -31,7 +31,7 @@ class MqttPlatform:
         }
     )
 
-    def __init__(self, peer: MqttPeer, line: CutLine, folder: Path) -> None:
+    def __init__(self, peer: MqttPeer, line: Relay, folder: Path) -> None:
         self.peer = peer
         self.board = FakeBoard()
         self._line = line
@@ -40,7 +40,7 @@ class MqttPlatform:
         self.channel = self.restarted()
 
     def restarted(self) -> MqttChannel:
-        wanted = MqttSettings(url=f"mqtt://127.0.0.1:{self._line.own_port}", every_s=5)
+        wanted = MqttSettings(url=f"mqtt://127.0.0.1:{self._line.port}", every_s=5)
         return MqttChannel(wanted, broker_of(wanted, {}), self._folder, [self.board], SystemClock())
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
@@ -88,5 +88,5 @@ class MqttPlatform:
 @contextlib.asynccontextmanager
 async def running(folder: Path) -> AsyncIterator[MqttPlatform]:
     with mosquitto.running(folder) as broker, mqtt_peer.at(broker.port) as peer:
-        async with cut_line.running(broker.port) as line:
+        async with relay.running(broker.port) as line:
             yield MqttPlatform(peer, line, folder / "mqtt")

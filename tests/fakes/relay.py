@@ -2,17 +2,22 @@
 
 import asyncio
 import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+
+End = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+_PIECE_BYTES = 65_536
 
 
 class Relay:
-    """A cable that can be pulled."""
+    """A cable that can be pulled: at once, or before the next bytes that the agent sends."""
 
     def __init__(self, port: int) -> None:
         self._target = port
         self._server: asyncio.Server | None = None
-        self._open: set[asyncio.StreamWriter] = set()
         self._instead = b""
         self._at_work: set[asyncio.Task[None]] = set()
+        self.cuts_next_bytes = False
         self.port = 0
 
     async def start(self) -> None:
@@ -20,17 +25,17 @@ class Relay:
         self.port = self._server.sockets[0].getsockname()[1]
 
     def cut(self) -> None:
-        for writer in self._open:
-            writer.transport.abort()
+        for task in self._at_work:
+            task.cancel()
 
     def answer_next(self, words: bytes) -> None:
         """The next connection gets these words instead of the server, and ends."""
         self._instead = words
 
     async def stop(self) -> None:
-        self.cut()
         if self._server is not None:
             self._server.close()
+        self.cut()
         if self._at_work:
             await asyncio.wait(self._at_work)
 
@@ -39,22 +44,60 @@ class Relay:
         assert task is not None
         self._at_work.add(task)
         task.add_done_callback(self._at_work.discard)
-        if self._instead:
-            writer.write(self._instead)
-            self._instead = b""
-            writer.close()
-            return
-        with contextlib.suppress(OSError):
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._target)
-            self._open |= {writer, far_writer}
-            async with asyncio.TaskGroup() as group:
-                group.create_task(_pump(reader, far_writer))
-                group.create_task(_pump(far_reader, writer))
+        with contextlib.suppress(OSError), closing(writer):
+            if self._instead:
+                writer.write(self._instead)
+                self._instead = b""
+                return
+            far = await asyncio.open_connection("127.0.0.1", self._target)
+            await pass_on((reader, writer), far, is_cut=self._is_cut_now)
+
+    def _is_cut_now(self) -> bool:
+        is_cut, self.cuts_next_bytes = self.cuts_next_bytes, False
+        return is_cut
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+@contextlib.asynccontextmanager
+async def running(port: int) -> AsyncIterator[Relay]:
+    relay = Relay(port)
+    await relay.start()
+    try:
+        yield relay
+    finally:
+        await relay.stop()
+
+
+@contextlib.contextmanager
+def closing(writer: asyncio.StreamWriter) -> Iterator[None]:
+    """What was written still goes out, unless it ended by force."""
+    try:
+        yield
+    except BaseException:
+        writer.transport.abort()
+        raise
+    writer.close()
+
+
+async def pass_on(near: End, far: End, is_cut: Callable[[], bool] = lambda: False) -> None:
+    """Until either ends; then both are ended. `is_cut`, asked before each piece of `near`'s."""
+    with closing(near[1]), closing(far[1]):
+        ways = [
+            asyncio.ensure_future(_pump(near[0], far[1], is_cut)),
+            asyncio.ensure_future(_pump(far[0], near[1], lambda: False)),
+        ]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+
+
+async def _pump(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_cut: Callable[[], bool]
+) -> None:
     with contextlib.suppress(OSError):
-        while piece := await reader.read(4096):
+        while piece := await reader.read(_PIECE_BYTES):
+            if is_cut():
+                return
             writer.write(piece)
             await writer.drain()
-    writer.close()
