@@ -22,7 +22,7 @@ def open_channels(settings: Settings, reach: Reach) -> tuple[Channel, ...]:
     """
     channels: list[Channel] = []
     for platform in configured(settings.channels):
-        check_gateway(platform, settings.gateway)
+        check_gateway(platform, settings.channels, reach.environ, settings.gateway)
         channels.append(platform.open(settings.channels, reach))
     return tuple(channels)
 

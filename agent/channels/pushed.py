@@ -18,11 +18,16 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What the platform is told; `retry_after_s` where it should come again."""
+    """What the platform is told; `retry_after_s` where it should come again.
+
+    Args:
+        is_bare: the text is all of the body, for platforms that want it word for word.
+    """
 
     status: int
     text: str
     retry_after_s: int | None = None
+    is_bare: bool = False
 
     @property
     def is_forged(self) -> bool:

@@ -107,14 +107,17 @@ class DiscordSettings(Section, frozen=True, kw_only=True):
 
 
 class SlackSettings(Section, frozen=True, kw_only=True):
-    """The `[channels.slack]` section: an app of a workspace, by Socket Mode."""
+    """The `[channels.slack]` section: an app of a workspace, by Socket Mode or the Events API."""
 
     # Of the app in the workspace, xoxb-...; or a file that holds nothing else, which is better
     token: Secret = Secret()
     token_file: str = ""
-    # Of the app itself, xapp-..., with the right connections:write
+    # Of the app itself, xapp-..., with the right connections:write: it comes by Socket Mode
     app_token: Secret = Secret()
     app_token_file: str = ""
+    # Instead of it, what Slack signs posts with: it comes by the gateway
+    signing_secret: Secret = Secret()
+    signing_secret_file: str = ""
     # Something of one's own in between is named here
     base_url: Address = "https://slack.com"
     # In channels it hears those who mention it or answer it in a thread, or everybody, or nobody

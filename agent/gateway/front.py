@@ -224,6 +224,8 @@ def _handler(front: Front, pushed: Pushed) -> Handler:
 
 
 def _response(answered: Answered) -> Response:
+    if answered.is_bare:
+        return PlainTextResponse(answered.text, answered.status)
     is_well = answered.status < 300  # noqa: PLR2004 - where HTTP begins to say no
     response = JSONResponse({"told" if is_well else "error": answered.text}, answered.status)
     if answered.retry_after_s is not None:

@@ -106,13 +106,18 @@ class Platform(ABC):
         """
 
 
-def check_gateway(platform: Platform, gateway: GatewaySettings | None) -> None:
+def check_gateway(
+    platform: Platform,
+    channels: ChannelsSettings,
+    environ: Mapping[str, str],
+    gateway: GatewaySettings | None,
+) -> None:
     """Whether it can come in.
 
     Raises:
         ConfigRefused: it comes in by the gateway, and there is none.
     """
-    if platform.is_pushed and gateway is None:
+    if gateway is None and platform.comes_by_gateway(channels, environ):
         raise ConfigRefused(
             f"channels.{platform.name} comes in by the gateway: add a [gateway] table"
         )

@@ -196,7 +196,7 @@ def _in_words_of_the_file(text: str) -> str:
 
 def _check_platform(platform: Platform, settings: Settings, environ: Mapping[str, str]) -> None:
     """An agent whose platform lacks what it needs would not start, and nobody could tell why."""
-    check_gateway(platform, settings.gateway)
+    check_gateway(platform, settings.channels, environ, settings.gateway)
     if not platform.wanted:
         raise ConfigRefused(f"channels.{platform.name}: {platform.about}; take the table out")
     table = getattr(settings.channels, platform.name)

@@ -13,6 +13,7 @@ from tests.fakes import (
     mail_server,
     mattermost_server,
     signal_daemon,
+    slack_posted_platform,
     slack_server,
     synapse,
     telegram_server,
@@ -64,6 +65,12 @@ async def slack(folder: Path) -> AsyncIterator[Platform]:
     async with slack_server.running() as server:
         yield SlackPlatform(server, http, folder)
         await http.aclose()
+
+
+@contextlib.asynccontextmanager
+async def slack_by_posts(folder: Path) -> AsyncIterator[Platform]:
+    async with slack_posted_platform.running(folder) as made:
+        yield made
 
 
 @contextlib.asynccontextmanager
@@ -126,6 +133,7 @@ PLATFORMS = {
     "signal": signal,
     "discord": discord,
     "slack": slack,
+    "slack by posts": slack_by_posts,
     "mattermost": mattermost,
     "irc": irc,
     "lark": lark,

@@ -58,6 +58,9 @@ class SlackServer:
     open: list[ServerConnection] = field(default_factory=list)
     begun: int = 0
     greets: bool = True
+    # Files wait for it
+    may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
+    waiting_for_files: int = 0
 
     def called(self, method: str) -> list[Json]:
         return [body for known, body in self.calls if known == method]
@@ -74,6 +77,9 @@ class SlackServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while (request := await read_request(reader)) is not None:
+            if request.method == "GET" and request.target.startswith("/files/"):
+                self.waiting_for_files += 1
+                await self.may_hand_out.wait()
             status, content, headers = self._answer(request)
             head = [f"HTTP/1.1 {status} -", f"content-length: {len(content)}", *headers, "", ""]
             writer.write("\r\n".join(head).encode() + content)
@@ -158,6 +164,7 @@ class SlackServer:
 @contextlib.asynccontextmanager
 async def running(server: SlackServer | None = None) -> AsyncIterator[SlackServer]:
     made = server or SlackServer()
+    made.may_hand_out.set()
     async with (
         serving(made.serve) as url,
         serve(made.listen, "127.0.0.1", 0, compression=None, process_request=made.admit) as door,

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.channels.pushed import Pushed
 from agent.channels.settings import ChannelsSettings, SlackSettings
 from agent.clock import SystemClock
 from agent.config import Secret
@@ -9,9 +10,11 @@ from agent.errors import ChannelRefused, ChannelUnavailable, ConfigRefused
 from agent.http import HttpClient
 from agent.platforms.base import Reach
 from agent.platforms.catalog import platform
-from agent.settings import Paths
+from agent.reaching import open_channels
+from agent.settings import Paths, Settings
 from tests.canaries import secret
 from tests.fakes import slack_server
+from tests.fakes.slack_poster import SIGNING_SECRET
 from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, Fault
 
 OTHER_TOKEN = f"xoxb-9-{secret('another')}"
@@ -28,10 +31,11 @@ def reach(folder: Path, http: HttpClient | None = None, **environ: str) -> Reach
     return Reach(Paths(None, folder), environ, http or HttpClient(), SystemClock())
 
 
-def test_both_tokens_are_found_in_the_environment_and_told_to_whoever_hides_them() -> None:
+def test_its_secrets_are_found_in_the_environment_and_told_to_whoever_hides_them() -> None:
     given = {"BARNACLE_SLACK_TOKEN": BOT_TOKEN, "BARNACLE_SLACK_APP_TOKEN": APP_TOKEN}
+    given["BARNACLE_SLACK_SIGNING_SECRET"] = SIGNING_SECRET
     told = platform("slack").secrets(ChannelsSettings(slack=SlackSettings()), given)
-    assert [one.reveal() for one in told] == [BOT_TOKEN, APP_TOKEN]
+    assert [one.reveal() for one in told] == [BOT_TOKEN, APP_TOKEN, SIGNING_SECRET]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,48 @@ def test_a_token_that_is_none_is_refused_and_not_repeated(token: str, tmp_path: 
     with pytest.raises(ConfigRefused, match="begins with xoxb-") as caught:
         platform("slack").open(wanted(token=token), reach(tmp_path))
     assert token == "xoxb-" or token not in str(caught.value)
+
+
+def posted(url: str = "https://slack.com", secret: str = SIGNING_SECRET) -> ChannelsSettings:
+    secrets = {"token": Secret(BOT_TOKEN), "signing_secret": Secret(secret)}
+    return ChannelsSettings(slack=SlackSettings(base_url=url, **secrets))
+
+
+async def test_with_a_signing_secret_it_is_posted_to(tmp_path: Path) -> None:
+    channel = platform("slack").open(posted(), reach(tmp_path))
+    assert isinstance(channel, Pushed)
+    assert not isinstance(platform("slack").open(wanted(), reach(tmp_path)), Pushed)
+    await channel.aclose()
+
+
+@pytest.mark.parametrize("secret", ["too-short", "v0=abc", f"{SIGNING_SECRET} x", "ä" * 32])
+def test_a_signing_secret_that_is_none_is_refused_and_not_repeated(
+    secret: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigRefused, match="Basic Information") as caught:
+        platform("slack").open(posted(secret=secret), reach(tmp_path))
+    assert secret not in str(caught.value)
+
+
+def test_two_ways_in_are_one_too_many(tmp_path: Path) -> None:
+    given = reach(tmp_path, BARNACLE_SLACK_APP_TOKEN=APP_TOKEN)
+    with pytest.raises(ConfigRefused, match="leave out one of them"):
+        platform("slack").open(posted(), given)
+
+
+def test_without_a_gateway_nothing_can_be_posted_to_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigRefused, match=r"channels\.slack comes in by the gateway"):
+        open_channels(Settings(channels=posted()), reach(tmp_path))
+    assert open_channels(Settings(channels=wanted()), reach(tmp_path))
+
+
+async def test_who_is_posted_to_says_where(tmp_path: Path) -> None:
+    http = HttpClient()
+    async with slack_server.running() as server:
+        said = await platform("slack").identify(posted(server.url), reach(tmp_path, http))
+        known = "@barnacle (id U0BARNACLE) is in Lab"
+        assert said == f"{known}; posts come to /slack of the gateway"
+    await http.aclose()
 
 
 async def test_the_platform_says_who_the_app_is(tmp_path: Path) -> None:

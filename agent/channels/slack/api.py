@@ -73,7 +73,11 @@ class ApiRefused(MessageRefused):
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Of the app in its workspace (`bot`, xoxb-), and of the app itself (`app`, xapp-)."""
+    """Of the app in its workspace (`bot`, xoxb-), and of the app itself (`app`, xapp-).
+
+    Args:
+        app: empty where the app opens no connections.
+    """
 
     bot: Secret
     app: Secret

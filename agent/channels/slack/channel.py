@@ -11,7 +11,8 @@ from agent.channels.slack import words
 from agent.channels.slack.api import ApiRefused, SlackApi
 from agent.channels.slack.asking import Asking
 from agent.channels.slack.fetching import Fetching
-from agent.channels.slack.listening import Ears, Listening
+from agent.channels.slack.hearing import Ears, Hearing
+from agent.channels.slack.listening import Listening
 from agent.channels.slack.sending import Sending, SlackDrafts
 from agent.channels.slack.understanding import NAME, place_of
 from agent.clock import Clock
@@ -27,7 +28,7 @@ _AS_WISHED = frozenset({"already_reacted", "no_reaction"})
 
 
 class SlackChannel(Channel):
-    """One app in one workspace; Slack shows nobody that it is typing.
+    """One app in one workspace, by Socket Mode; Slack shows nobody that it is typing.
 
     Args:
         api: with the app's tokens.
@@ -44,15 +45,17 @@ class SlackChannel(Channel):
     )
 
     def __init__(self, api: SlackApi, settings: SlackSettings, place: Place, clock: Clock) -> None:
-        self.pulse: Pulse = Pulse(clock)
+        pulse = Pulse(clock)
+        self.pulse: Pulse | None = pulse
         self._api = api
         self._drafts = SlackDrafts(api, clock)
         self._sending = Sending(api, self._drafts)
         questions = OpenQuestions()
         self._asking = Asking(api, questions)
-        fetching = Fetching(api, place, self.pulse.beat)
+        fetching = Fetching(api, place, pulse.beat)
         ears = Ears(api, self._asking, questions, fetching, settings.groups)
-        self._listening = Listening(ears, self.pulse, clock)
+        self._hearing = Hearing(ears, clock)
+        self._listening = Listening(api, self._hearing, pulse, clock)
 
     async def listen(self, deliver: Deliver) -> None:
         await self._listening.run(deliver)

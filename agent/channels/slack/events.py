@@ -1,4 +1,4 @@
-"""What comes through Socket Mode, as far as it is looked at; everything else in it is left out."""
+"""What Slack says, as far as it is looked at; everything else in it is left out."""
 
 from typing import Annotated, Any
 
@@ -49,8 +49,16 @@ class Event(msgspec.Struct, frozen=True):
     files: list[File] = []
 
 
+class Post(msgspec.Struct, frozen=True):
+    """What is posted to an app without connections of its own, and the number that it has."""
+
+    type: _Short
+    event_id: _Short = ""
+    challenge: _Short = ""
+
+
 class EventCall(msgspec.Struct, frozen=True):
-    """The payload of an envelope with an event."""
+    """The payload of an envelope with an event, or all of a post with one."""
 
     event: Event
 
@@ -92,3 +100,4 @@ class Command(msgspec.Struct, frozen=True):
     channel_id: _Short
     user_id: _Short
     text: _Text = ""
+    trigger_id: _Short = ""

@@ -61,13 +61,13 @@ def understood(event: Event, me: str, now_s: float) -> Inbound:
     )
 
 
-def commanded(told: Command, envelope_id: str, now_s: float) -> Inbound | None:
+def commanded(told: Command, number: str, now_s: float) -> Inbound | None:
     """What stands after a slash command of the app, as if it had been typed."""
     if not (_ID.fullmatch(told.channel_id) and _ID.fullmatch(told.user_id)):
         return None
     typed = written(told.text, "").lstrip("/") or "help"
     return Inbound(
-        message_id=f"command:{envelope_id}",
+        message_id=f"command:{number}",
         channel=NAME,
         sender=told.user_id,
         reply_target=told.channel_id,

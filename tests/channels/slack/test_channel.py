@@ -257,3 +257,49 @@ async def test_connections_that_always_end_at_once_are_not_opened_for_ever(
     with pytest.raises(ChannelUnavailable, match="every connection"):
         await task
     assert server.begun == MOST_BEGUN
+
+
+async def test_what_stops_the_agent_does_not_wait_for_a_file(
+    server: SlackServer, platform: SlackPlatform
+) -> None:
+    server.may_hand_out.clear()
+    async with listening(platform.channel) as listener:
+        await platform.write("lamp on")
+        [heard] = await listener.first()
+        question = Question("lamp", '{"pin":"led"}', "it moves something")
+        asking = asyncio.ensure_future(platform.channel.ask(heard.address, question))
+        await until(platform.asked)
+        await platform.write_with_file("look", b"%PDF")
+        await platform.write("and then")
+        await platform.write(" /stop")
+        typed = {"command": "/barnacle", "text": "estop", "user_id": ANNA, "channel_id": DM}
+        server.world.tell("slash_commands", typed)
+        server.world.press(platform.asked()[0], "Yes")
+        await listener.first(3)
+        assert [one.text for one in listener.heard[1:]] == ["/stop", "/estop"]
+        assert await asking is Answer.YES
+        # Those are acknowledged, and what has to wait is not
+        await until(lambda: len(server.world.waiting) == 2)
+        server.may_hand_out.set()
+        heard_last = (await listener.first(5))[3:]
+        assert [one.text for one in heard_last] == ["look", "and then"]
+        assert len(heard_last[0].attachments) == 1
+        await until(lambda: not server.world.waiting)
+        assert not server.world.whispers
+
+
+async def test_a_connection_that_ends_while_a_file_is_fetched_costs_nothing(
+    server: SlackServer, platform: SlackPlatform
+) -> None:
+    server.may_hand_out.clear()
+    async with listening(platform.channel) as listener:
+        await platform.write_with_file("look", b"%PDF")
+        await until(lambda: server.waiting_for_files)
+        await server.disconnect("refresh_requested")
+        await platform.write("after")
+        await platform.write("/stop")
+        await listener.first()
+        server.cut()
+        server.may_hand_out.set()
+        await until(lambda: not server.world.waiting)
+        assert [one.text for one in listener.heard] == ["/stop", "look", "after"]

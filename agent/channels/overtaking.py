@@ -1,0 +1,77 @@
+"""The messages of a connection in their turn, and what cannot wait for a file ahead of it.
+
+While files are fetched the connection is read on: what stops the agent, or answers a question, is
+handed over at once. Everything else keeps its place.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+
+from agent.channels.socket import Socket
+from agent.errors import BarnacleError
+
+_log = logging.getLogger(__name__)
+
+# More than people say while a file is fetched; what comes then waits at the platform
+MAX_WAITING = 500
+_URGENT = ("/stop", "/estop")
+
+Frame = str | bytes
+Hurry = Callable[[Frame], Awaitable[None]]
+
+
+def is_urgent(text: str) -> bool:
+    """Whether it is no use behind ten pictures."""
+    return text.lstrip().lower().startswith(_URGENT)
+
+
+class Overtaking:
+    """One connection.
+
+    Args:
+        beat: called at every sign of life.
+        hurry: takes what cannot wait, and leaves alone what can; it is seen again in its turn.
+    """
+
+    def __init__(self, socket: Socket, beat: Callable[[], None], hurry: Hurry) -> None:
+        self._socket = socket
+        self._beat = beat
+        self._hurry = hurry
+        self._waiting: deque[Frame] = deque()
+
+    async def messages(self) -> AsyncGenerator[Frame, None]:
+        """All of them, in their turn.
+
+        Raises:
+            ChannelUnavailable: it has ended.
+        """
+        async with contextlib.aclosing(self._socket.messages(self._beat)) as coming:
+            while True:
+                while self._waiting:
+                    yield self._waiting.popleft()
+                yield await anext(coming)
+
+    @contextlib.asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        """The block does not keep waiting what cannot wait."""
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    async def _watch(self) -> None:
+        try:
+            async with contextlib.aclosing(self._socket.messages(self._beat)) as coming:
+                while len(self._waiting) < MAX_WAITING:
+                    message = await anext(coming)
+                    # First: where this is broken off it is taken in its turn
+                    self._waiting.append(message)
+                    await self._hurry(message)
+        except BarnacleError as err:
+            # Whoever reads on meets the same
+            _log.info("nothing is heard while a file is fetched: %s", err)

@@ -1,0 +1,173 @@
+"""Slack by the Events API: events, buttons and commands are posted to the gateway, each signed.
+
+A post is answered when what it says is kept. Slack waits for 3 s and comes again, which is known
+by the event's own number, over restarts too.
+"""
+
+import asyncio
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+import msgspec
+
+from agent.channels.base import Deliver
+from agent.channels.ledger import Ledger
+from agent.channels.place import Place
+from agent.channels.pushed import Answered, Push
+from agent.channels.settings import SlackSettings
+from agent.channels.slack import signing
+from agent.channels.slack.api import SlackApi
+from agent.channels.slack.channel import SlackChannel
+from agent.channels.slack.events import Command, EventCall, Interaction, Post
+from agent.channels.slack.hearing import Said, read
+from agent.clock import Clock
+from agent.config import Secret
+from agent.errors import StorageFull
+from agent.printable import printable_line
+
+_log = logging.getLogger(__name__)
+
+# Of events, of Interactivity and of every command
+PATH = "/slack"
+# Slack comes again at once, and after one and five minutes
+AGAIN_S = 5
+_FORM = "application/x-www-form-urlencoded"
+# A command has about fifteen
+_MAX_FIELDS = 60
+_NUMBER = re.compile(r"[A-Za-z0-9.]{1,200}")
+# Letters and digits so far; nothing that a browser would take for a page
+_CHALLENGE = re.compile(r"[A-Za-z0-9._~+/=-]{1,300}")
+# What stands there would be shown to whoever typed a command
+_TAKEN = Answered(200, "", is_bare=True)
+_NOT_NOW = Answered(503, "nobody listens now", AGAIN_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    """What is needed to be posted to.
+
+    Args:
+        secret: signs what is posted.
+        ledger: knows what was taken.
+    """
+
+    secret: Secret
+    ledger: Ledger
+
+
+class PushedSlackChannel(SlackChannel):
+    """One app in one workspace, without a connection of its own."""
+
+    path = PATH
+
+    def __init__(
+        self, api: SlackApi, settings: SlackSettings, place: Place, clock: Clock, mailbox: Mailbox
+    ) -> None:
+        super().__init__(api, settings, place, clock)
+        # Nobody is heard from while nobody writes
+        self.pulse = None
+        self._mailbox = mailbox
+        self._clock = clock
+        self._deliver: Deliver | None = None
+        self._is_closed = False
+        # What cannot wait, and everything else, in the order in which it came
+        self._at_once = asyncio.Lock()
+        self._in_turn = asyncio.Lock()
+
+    async def listen(self, deliver: Deliver) -> None:
+        await self._hearing.begin()
+        self._deliver = deliver
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._deliver = None
+
+    def refusal(self, headers: Mapping[str, str]) -> Answered | None:
+        return signing.refusal(headers, self._clock.wall_s())
+
+    async def push(self, push: Push) -> Answered:
+        headers, body = push.headers, push.body
+        if not signing.is_true(self._mailbox.secret.reveal(), headers, body):
+            return Answered(401, "no signature is over this body")
+        if again := headers.get("x-slack-retry-num"):
+            why = headers.get("x-slack-retry-reason", "")
+            _log.info("Slack comes again (%s): %s", *(printable_line(i, 40) for i in (again, why)))
+        try:
+            if headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
+                return await self._form(body)
+            return await self._post(body)
+        except StorageFull:
+            return Answered(503, "there is no room to keep it", AGAIN_S)
+
+    async def aclose(self) -> None:
+        # Not before the message that is being kept
+        async with self._in_turn, self._at_once:
+            if not self._is_closed:
+                self._is_closed = True
+                await self._mailbox.ledger.aclose()
+        await super().aclose()
+
+    async def _post(self, body: bytes) -> Answered:
+        post = read(body, Post)
+        if post is None:
+            # It is Slack's own, and would come again
+            return _TAKEN
+        if post.type == "url_verification":
+            is_right = _CHALLENGE.fullmatch(post.challenge)
+            return Answered(200, post.challenge, is_bare=True) if is_right else _TAKEN
+        if post.type == "app_rate_limited":
+            _log.warning("Slack holds back what is said: it is more than it posts in an hour")
+        if post.type != "event_callback":
+            return _TAKEN
+        if self._deliver is None:
+            return _NOT_NOW
+        call = read(body, EventCall)
+        said = self._hearing.said(call) if call is not None else None
+        return await self._keep(post.event_id, said)
+
+    async def _form(self, body: bytes) -> Answered:
+        if self._deliver is None:
+            return _NOT_NOW
+        try:
+            found = parse_qs(body.decode("ascii"), max_num_fields=_MAX_FIELDS)
+        except ValueError:
+            _log.warning("Slack posted a form that is none")
+            return _TAKEN
+        told = {name: values[0] for name, values in found.items()}
+        if "payload" in told:
+            pressed = read(told["payload"], Interaction)
+            if pressed is not None:
+                self._hearing.press(pressed)
+            return _TAKEN
+        command = read(msgspec.json.encode(told), Command)
+        if command is None or not _NUMBER.fullmatch(command.trigger_id):
+            return _TAKEN
+        number = command.trigger_id
+        return await self._keep(number, self._hearing.commanded(command, number))
+
+    async def _keep(self, number: str, said: Said | None) -> Answered:
+        """Each number once; `said` is None of what is nothing for us."""
+        if said is None or not _NUMBER.fullmatch(number):
+            return _TAKEN
+        async with self._at_once:
+            if await self._has(number, said, is_urgent=True):
+                return _TAKEN
+        async with self._in_turn:
+            return _TAKEN if await self._has(number, said, is_urgent=False) else _NOT_NOW
+
+    async def _has(self, number: str, said: Said, *, is_urgent: bool) -> bool:
+        """Whether it is kept; where it is urgent, what can wait is not."""
+        ledger, deliver = self._mailbox.ledger, self._deliver
+        if self._is_closed or deliver is None:
+            return False
+        if await ledger.answered(number) is not None:
+            return True
+        if not is_urgent:
+            await self._hearing.take(said, deliver)
+        elif not await self._hearing.hurry(said, deliver):
+            return False
+        await ledger.keep(number, _TAKEN)
+        return True

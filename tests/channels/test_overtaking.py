@@ -1,0 +1,123 @@
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.asyncio.server import ServerConnection, serve
+
+from agent.channels.overtaking import MAX_WAITING, Overtaking, is_urgent
+from agent.channels.socket import Socket, SocketClosed, opened
+from agent.errors import StorageFull
+from tests.contracts.channel import until
+
+
+class Line:
+    """A connection with its other end, and what was taken ahead."""
+
+    def __init__(self, socket: Socket, there: ServerConnection) -> None:
+        self.there = there
+        self.beats = 0
+        self.ahead: list[str] = []
+        self.trouble: Exception | None = None
+        self.overtaking = Overtaking(socket, self._beat, self._hurry)
+
+    async def taken(self, count: int) -> list[str | bytes]:
+        async with contextlib.aclosing(self.overtaking.messages()) as messages:
+            return [await anext(messages) for _ in range(count)]
+
+    def _beat(self) -> None:
+        self.beats += 1
+
+    async def _hurry(self, message: str | bytes) -> None:
+        if self.trouble is not None:
+            raise self.trouble
+        if is_urgent(str(message)):
+            self.ahead.append(str(message))
+
+
+@pytest.fixture
+async def line() -> AsyncIterator[Line]:
+    connected: asyncio.Future[ServerConnection] = asyncio.get_running_loop().create_future()
+
+    async def keep(connection: ServerConnection) -> None:
+        connected.set_result(connection)
+        await connection.wait_closed()
+
+    async with serve(keep, "127.0.0.1", 0, compression=None) as door:
+        port = next(iter(door.sockets)).getsockname()[1]
+        async with opened(f"ws://127.0.0.1:{port}") as socket:
+            yield Line(socket, await connected)
+
+
+async def test_what_is_urgent_goes_ahead_and_everything_keeps_its_place(line: Line) -> None:
+    async with line.overtaking.watched():
+        for text in ("one", "/stop", "two"):
+            await line.there.send(text)
+        await until(lambda: line.ahead and line.beats == 3)
+    await line.there.send("three")
+    assert line.ahead == ["/stop"]
+    assert await line.taken(4) == ["one", "/stop", "two", "three"]
+
+
+async def test_nothing_is_lost_however_short_the_look(line: Line) -> None:
+    sending = asyncio.ensure_future(_count(line.there))
+    for _ in range(50):
+        async with line.overtaking.watched():
+            await asyncio.sleep(0)
+    assert await line.taken(200) == [str(number) for number in range(200)]
+    await sending
+
+
+async def _count(there: ServerConnection) -> None:
+    for number in range(200):
+        await there.send(str(number))
+
+
+async def test_a_connection_that_ends_meanwhile_is_met_in_its_turn(line: Line) -> None:
+    async with line.overtaking.watched():
+        await line.there.send("one")
+        await line.there.close()
+        await until(lambda: line.beats)
+    async with contextlib.aclosing(line.overtaking.messages()) as messages:
+        assert await anext(messages) == "one"
+        with pytest.raises(SocketClosed):
+            await anext(messages)
+
+
+async def test_what_could_not_be_taken_ahead_is_taken_in_its_turn(line: Line) -> None:
+    line.trouble = StorageFull("no room")
+    async with line.overtaking.watched():
+        await line.there.send("/stop")
+        await until(lambda: line.beats)
+    assert await line.taken(1) == ["/stop"]
+
+
+async def test_more_than_anybody_says_waits_at_the_platform(line: Line) -> None:
+    sending = asyncio.ensure_future(_flood(line.there, 2 * MAX_WAITING))
+    async with line.overtaking.watched():
+        await until(lambda: line.beats == MAX_WAITING)
+        # Whoever read on would have by now
+        await asyncio.sleep(0.05)
+        assert line.beats == MAX_WAITING
+    assert len(await line.taken(2 * MAX_WAITING)) == 2 * MAX_WAITING
+    await sending
+
+
+async def _flood(there: ServerConnection, count: int) -> None:
+    for _ in range(count):
+        await there.send(json.dumps({"x": "y"}))
+
+
+@given(
+    st.sampled_from(["/stop", "/estop", "/STOP now", "/estop clear", "/stopp"]), st.text(" \n\t")
+)
+def test_whatever_stops_the_agent_is_urgent(text: str, before: str) -> None:
+    assert is_urgent(before + text)
+
+
+@pytest.mark.parametrize("text", ["stop", "do /stop", "", "/status", "/new", "st/op"])
+def test_nothing_else_is(text: str) -> None:
+    assert not is_urgent(text)
