@@ -94,6 +94,19 @@ class SignalSettings(Section, frozen=True, kw_only=True):
     note_to_self: bool = False
 
 
+class DingTalkSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.dingtalk]` section: the robot of an app of DingTalk, by Stream mode."""
+
+    # Of the app's page Credentials; both needed
+    client_id: Annotated[str, Meta(max_length=100)] = ""
+    client_secret: Secret = Secret()
+    client_secret_file: str = ""
+    # Outside China https://api.dingtalk.io
+    base_url: Address = "https://api.dingtalk.com"
+    # In groups it hears those who mention it, or nobody: of others the platform tells it nothing
+    groups: Literal["mention", "off"] = "mention"
+
+
 class DiscordSettings(Section, frozen=True, kw_only=True):
     """The `[channels.discord]` section: a bot that people write to, in private and in servers."""
 
@@ -268,6 +281,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
 
     telegram: TelegramSettings | None = None
     signal: SignalSettings | None = None
+    dingtalk: DingTalkSettings | None = None
     discord: DiscordSettings | None = None
     slack: SlackSettings | None = None
     mattermost: MattermostSettings | None = None

@@ -7,6 +7,7 @@ import pytest
 from agent.http import HttpClient
 from tests.contracts.channel import CHECKS, Platform, a_file_goes_with_an_answer
 from tests.fakes import (
+    dingtalk_platform,
     discord_server,
     irc_server,
     lark_server,
@@ -57,6 +58,12 @@ async def discord(folder: Path) -> AsyncIterator[Platform]:
     async with discord_server.running() as server:
         yield DiscordPlatform(server, http, folder)
         await http.aclose()
+
+
+@contextlib.asynccontextmanager
+async def dingtalk(folder: Path) -> AsyncIterator[Platform]:
+    async with dingtalk_platform.running(folder) as made:
+        yield made
 
 
 @contextlib.asynccontextmanager
@@ -131,6 +138,7 @@ async def lark(folder: Path) -> AsyncIterator[Platform]:
 PLATFORMS = {
     "telegram": telegram,
     "signal": signal,
+    "dingtalk": dingtalk,
     "discord": discord,
     "slack": slack,
     "slack by posts": slack_by_posts,

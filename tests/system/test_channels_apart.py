@@ -29,6 +29,8 @@ TABLES = {
     "matrix": f'base_url = "http://{_NOBODY}"\ntoken = "syt_token-of-the-tests"',
     "mqtt": f'url = "mqtt://{_NOBODY}"',
     "ntfy": f'base_url = "http://{_NOBODY}"\ntopic = "topic-of-the-tests-0123456789"',
+    "dingtalk": f'base_url = "http://{_NOBODY}"\nclient_id = "dingx"\n'
+    'client_secret = "x-of-the-tests"',
     "discord": f'base_url = "http://{_NOBODY}"\ntoken = "MTIz.abc.token-of-the-tests"',
     "slack": f'base_url = "http://{_NOBODY}"\ntoken = "xoxb-1-of-the-tests"\n'
     'app_token = "xapp-1-of-the-tests"',

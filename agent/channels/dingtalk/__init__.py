@@ -1,0 +1,1 @@
+"""A channel by the robot of an app of DingTalk."""

@@ -1,0 +1,190 @@
+"""What people say to the robot, and what it means to us: who, where, and whether it is called.
+
+A person is known by their id in the robot's organisation; whoever has none there is known by the
+one that the platform makes up. Where an answer goes says by itself how it can be sent.
+"""
+
+import mimetypes
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from agent.channels.dingtalk.api import text_in
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line, printable_text
+
+NAME = "dingtalk"
+MAX_TEXT_CHARS = 8000
+MAX_NAME_CHARS = 64
+MAX_ID_CHARS = 200
+# In one message; a rich text with more of them is no letter to an agent
+MAX_FILES = 10
+MAX_CODE_CHARS = 4000
+# Where an answer goes: a group, a person, and a chat that is answered only while its hook is good
+GROUP, PERSON, CHAT = "group", "user", "chat"
+ANY_TYPE = "application/octet-stream"
+_PRIVATE, _IN_GROUP = "1", "2"
+_NAMES = {"picture": "a picture", "audio": "a voice message", "video": "a video", "file": "a file"}
+# Where the server that has a file does not say; a voice message has no other form there
+_TYPES = {"picture": "image/jpeg", "audio": "audio/amr", "video": "video/mp4"}
+
+Groups = Literal["mention", "off"]
+
+
+class Message(msgspec.Struct, frozen=True, rename="camel"):
+    """What was said, and the address that takes answers for a while."""
+
+    msg_id: str = ""
+    msgtype: str = ""
+    conversation_id: str = ""
+    conversation_type: str = ""
+    sender_id: str = ""
+    sender_nick: str = ""
+    # Of people of the robot's organisation
+    sender_staff_id: str = ""
+    sender_corp_id: str = ""
+    chatbot_corp_id: str = ""
+    chatbot_user_id: str = ""
+    is_in_at_list: bool = False
+    session_webhook: str = ""
+    session_webhook_expired_time: int = 0
+    create_at: int = 0
+    # Their shape is that of the kind of message
+    text: Any = None
+    content: Any = None
+
+    @property
+    def is_group(self) -> bool:
+        return self.conversation_type != _PRIVATE
+
+    @property
+    def hook_lasts_s(self) -> float:
+        """By the platform's clock alone: ours may be wrong."""
+        if self.create_at <= 0:
+            return 0.0
+        return (self.session_webhook_expired_time - self.create_at) / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What came with a message; `kind` is the platform's word for it."""
+
+    code: str
+    kind: str
+    name: str = ""
+
+    @property
+    def what(self) -> str:
+        return _NAMES.get(self.kind, "a file")
+
+    def media_type(self, told: str) -> str:
+        """What it is; the platform's servers often say nothing of it."""
+        kind = printable_line(told, 100).partition(";")[0].strip().lower()
+        if kind and kind != ANY_TYPE:
+            return kind
+        return _TYPES.get(self.kind) or mimetypes.guess_type(self.name)[0] or ANY_TYPE
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A message's words and files."""
+
+    text: str = ""
+    files: tuple[File, ...] = ()
+
+
+def read(data: str) -> Message | None:
+    """None of what is not as documented."""
+    try:
+        told = msgspec.json.decode(data)
+        if isinstance(told, dict):
+            # Whatever there is not is null at times
+            told = {name: value for name, value in told.items() if value is not None}
+        return msgspec.convert(told, Message, strict=False)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
+
+
+def is_for_us(message: Message, groups: Groups) -> bool:
+    """Whether a person says something to the robot."""
+    if not _is_id(message.msg_id) or not _is_id(message.conversation_id):
+        return False
+    if not message.sender_id or message.sender_id == message.chatbot_user_id:
+        return False
+    if message.conversation_type == _IN_GROUP:
+        return groups == "mention" and message.is_in_at_list
+    return message.conversation_type == _PRIVATE
+
+
+def staff_id(message: Message) -> str:
+    """Who it is in the robot's organisation; ids of others' organisations may be the same."""
+    corps = {message.sender_corp_id, message.chatbot_corp_id} - {""}
+    known = message.sender_staff_id
+    return known if len(corps) < 2 and _is_id(known) else ""  # noqa: PLR2004 - they differ
+
+
+def target(message: Message) -> str:
+    """Where its answer goes."""
+    if message.is_group:
+        return f"{GROUP}:{message.conversation_id}"
+    known = staff_id(message)
+    return f"{PERSON}:{known}" if known else f"{CHAT}:{message.conversation_id}"
+
+
+def understood(message: Message, content: Content, now_s: float) -> Inbound:
+    """The message, but for its files."""
+    return Inbound(
+        message_id=message.msg_id,
+        channel=NAME,
+        sender=staff_id(message) or printable_line(message.sender_id, MAX_ID_CHARS),
+        reply_target=target(message),
+        text=printable_text(content.text, MAX_TEXT_CHARS).strip(),
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        is_group=message.is_group,
+        sender_name=printable_line(message.sender_nick, MAX_NAME_CHARS),
+        sent_at_s=message.create_at / 1000 if message.create_at > 0 else None,
+    )
+
+
+def content_of(message: Message) -> Content:
+    kind, content = message.msgtype, message.content
+    if kind == "text":
+        return Content(text_in(message.text, "content"))
+    if kind == "richText":
+        return _rich(content)
+    if kind == "audio" and (said := text_in(content, "recognition")):
+        # The platform has written it down
+        return Content(said)
+    if kind in _NAMES and (file := _file(content, kind)) is not None:
+        return Content(files=(file,))
+    return Content(f"[something that cannot be read here: {printable_line(kind, 40)}]")
+
+
+def _rich(content: object) -> Content:
+    """Text with pictures in between."""
+    words, files = [], []
+    for piece in _pieces(content):
+        words.append(text_in(piece, "text"))
+        if (file := _file(piece, "picture")) is not None:
+            files.append(file)
+    return Content("".join(words), tuple(files[:MAX_FILES]))
+
+
+def _pieces(content: object) -> Iterator[object]:
+    told = content.get("richText") if isinstance(content, dict) else None
+    if isinstance(told, list):
+        yield from told
+
+
+def _file(told: object, kind: str) -> File | None:
+    code = text_in(told, "downloadCode")
+    if not code or len(code) > MAX_CODE_CHARS:
+        return None
+    return File(code, kind, printable_line(text_in(told, "fileName"), MAX_NAME_CHARS))
+
+
+def _is_id(told: str) -> bool:
+    return 0 < len(told) <= MAX_ID_CHARS and told.isascii() and told.isprintable()
