@@ -1,15 +1,11 @@
-"""Questions with buttons beneath them, which only the person who was asked can press.
+"""Questions with buttons as components of messages of Discord, and words for who pressed one."""
 
-A button carries the question's id and the answer, nothing that could be forged into another call.
-What became of a question is written into its message, and the buttons go.
-"""
-
-import asyncio
 import logging
-from collections.abc import Coroutine
 
+from agent.channels import buttons
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Answer, Question
+from agent.channels.buttons import Buttons
 from agent.channels.discord.api import DiscordApi
 from agent.channels.discord.events import Interaction
 from agent.channels.discord.places import messages_in
@@ -17,70 +13,33 @@ from agent.channels.discord.understanding import NAME
 from agent.channels.discord.words import literal
 from agent.errors import ChannelError
 from agent.messages import Address
-from agent.printable import printable_line, printable_text, spelled_out
 
 _log = logging.getLogger(__name__)
 
-# What "always" would stand for, and the sentences around a call
-MAX_ALWAYS_CHARS = 400
-MAX_WORDS_CHARS = 1000
 # Twice as many where every sign has to be escaped, and room for the fence
 PIECE_CHARS = 900
 # A call that takes more messages than this to show is asked about at the terminal
 MAX_MESSAGES = 6
-# At the end: what the platform has not taken by then keeps its buttons, which do nothing
-LET_GO_S = 3.0
 # Kinds of answers to an interaction, and the mark of what only its person sees
 SAID, TAKEN, ONLY_TO_THEM = 4, 6, 1 << 6
 # Kinds of components: a row, and a button in it by its colour
 _ROW, _BUTTON = 1, 2
 _LABELS = {Answer.YES: ("Yes", 3), Answer.NO: ("No", 4), Answer.ALWAYS: ("Always", 2)}
-_PRESSED = {answer.value: answer for answer in _LABELS}
-_OUTCOMES = {
-    Answer.YES: "You said yes.",
-    Answer.NO: "You said no.",
-    Answer.ALWAYS: "You said always.",
-    Answer.NONE: "Nobody answered in time: it was not done.",
-}
 
 
-class Asking:
+class Asking(Buttons):
     """Asks in channels, and hears the buttons."""
 
     def __init__(self, api: DiscordApi, questions: OpenQuestions) -> None:
+        super().__init__(questions)
         self._api = api
-        self._questions = questions
-        # Words that are still on their way to the platform
-        self._under_way: set[asyncio.Task[None]] = set()
-
-    async def ask(self, address: Address, question: Question) -> Answer:
-        """The answer; waits until cancelled.
-
-        Raises:
-            ChannelError: the question could not be put.
-        """
-        told = pieces(question)
-        if len(told) > MAX_MESSAGES:
-            return Answer.NONE
-        answer = Answer.NONE
-        # Before it is shown: a quick thumb must find the question open
-        waiting = asyncio.ensure_future(self._questions.wait(address, question))
-        putting = asyncio.ensure_future(self._put(address, question, told))
-        try:
-            # Its buttons are to go also where nobody waits for them any more
-            await asyncio.shield(putting)
-            answer = await waiting
-        finally:
-            waiting.cancel()
-            self._begin(self._close(address, putting, answer))
-        return answer
 
     def press(self, told: Interaction) -> None:
         """Take a button for what it is worth; the platform is told at once, it waits 3 s."""
-        if self._is_taken(told):
+        if self._is_theirs(told):
             self._begin(self.reply(told, {"type": TAKEN}))
         else:
-            self.say_to_them(told, "This question is not open for you.")
+            self.say_to_them(told, buttons.NOT_OPEN)
 
     def say_to_them(self, told: Interaction, text: str) -> None:
         """A line that nobody else sees, for what somebody pressed or chose."""
@@ -93,69 +52,44 @@ class Asking:
         except ChannelError as err:
             _log.info("an interaction is not answered: %s", err)
 
-    async def aclose(self) -> None:
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=LET_GO_S)
-
-    def _is_taken(self, told: Interaction) -> bool:
-        name, _, known = told.data.custom_id.partition(":")
+    def _is_theirs(self, told: Interaction) -> bool:
         person = told.person
-        if person is None or name not in _PRESSED:
+        if person is None:
             return False
         thread_of = told.channel.thread_of if told.channel is not None else ""
         thread = told.channel_id if thread_of else None
         address = Address(NAME, thread_of or told.channel_id, person.id, thread)
-        return self._questions.press(address, known, _PRESSED[name])
+        return self._is_taken(address, told.data.custom_id)
 
-    async def _put(self, address: Address, question: Question, told: list[str]) -> str:
-        """The id of the message with the buttons."""
+    def _fits(self, question: Question) -> bool:
+        return len(pieces(question)) <= MAX_MESSAGES
+
+    async def _put(self, address: Address, question: Question) -> str:
         path = messages_in(address.target, address.thread)
-        for text in told[:-1]:
+        *before, last = pieces(question)
+        for text in before:
             await self._api.call("POST", path, literal(text))
-        body = literal(told[-1]) | {"components": buttons(question)}
-        shown = await self._api.call("POST", path, body)
+        shown = await self._api.call("POST", path, literal(last) | {"components": rows(question)})
         number = shown.get("id") if isinstance(shown, dict) else None
         return number if isinstance(number, str) and number.isdigit() else ""
 
-    def _begin(self, part: Coroutine[None, None, None]) -> None:
-        """It goes on, also where whoever asked is being cancelled."""
-        task = asyncio.create_task(part)
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-
     async def _close(
-        self, address: Address, putting: "asyncio.Future[str]", answer: Answer
+        self, address: Address, question: Question, message_id: str, outcome: str
     ) -> None:
-        """Take the buttons away, and say beneath what became of it."""
-        try:
-            path = f"{messages_in(address.target, address.thread)}/{await putting}"
-            outcome = {"type": _ROW, "components": [_button(_OUTCOMES[answer], 2, "over")]}
-            await self._api.call("PATCH", path, {"components": [outcome]})
-        except ChannelError as err:
-            _log.info("a question keeps its buttons: %s", err)
+        path = f"{messages_in(address.target, address.thread)}/{message_id}"
+        row = {"type": _ROW, "components": [_button(outcome, 2, "over")]}
+        await self._api.call("PATCH", path, {"components": [row]})
 
 
 def pieces(question: Question) -> list[str]:
-    """The question in messages: every byte that will act is shown, or it is not asked."""
-    lines = [
-        printable_text(question.words, MAX_WORDS_CHARS),
-        f"{question.tool} {spelled_out(question.arguments_json)}",
-        f"It needs your word: {printable_line(question.reason, MAX_WORDS_CHARS)}.",
-    ]
-    if question.always:
-        always = printable_line(question.always, MAX_ALWAYS_CHARS)
-        lines.append(f"“Always” would be: {always}.")
-    text = "\n".join(line for line in lines if line)
-    return [text[start : start + PIECE_CHARS] for start in range(0, len(text), PIECE_CHARS)]
+    """The question in messages."""
+    return buttons.pieces(question, PIECE_CHARS)
 
 
-def buttons(question: Question) -> list[dict[str, object]]:
-    """One row; ten times less than the 100 characters that a button may carry."""
-    answers = [Answer.YES, Answer.NO, *([Answer.ALWAYS] if question.always else [])]
-    row = [
-        _button(*_LABELS[answer], f"{answer.value}:{question.question_id}") for answer in answers
-    ]
-    return [{"type": _ROW, "components": row}]
+def rows(question: Question) -> list[dict[str, object]]:
+    """One row."""
+    known = buttons.answers_to(question)
+    return [{"type": _ROW, "components": [_button(*_LABELS[key], known[key]) for key in known]}]
 
 
 def _button(label: str, style: int, known: str) -> dict[str, object]:

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.base import Answer, Question
-from agent.channels.telegram.asking import buttons, pieces
+from agent.channels.telegram.asking import keyboard, pieces
 from agent.errors import ChannelUnavailable
 from agent.messages import Address
 from tests.fakes.telegram_bot import Bot, listening, until
@@ -112,6 +112,6 @@ def test_every_byte_of_a_call_is_shown() -> None:
 
 
 def test_a_button_carries_no_more_than_a_platform_takes() -> None:
-    [row] = buttons(QUESTION)["inline_keyboard"]  # type: ignore[misc]  # one row, as it is made
+    [row] = keyboard(QUESTION)["inline_keyboard"]  # type: ignore[misc]  # one row, as it is made
     assert all(len(one["callback_data"].encode()) <= 64 for one in row)
-    assert len(buttons(Question("x", "{}", "y"))["inline_keyboard"][0]) == 2  # type: ignore[index]  # as above
+    assert len(keyboard(Question("x", "{}", "y"))["inline_keyboard"][0]) == 2  # type: ignore[index]  # as above

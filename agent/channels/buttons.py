@@ -1,0 +1,120 @@
+"""Questions with buttons beneath them, which only the person who was asked can press.
+
+A button carries the question's id and the answer, nothing that could be forged into another call.
+What became of a question is written into its message, and the buttons go.
+"""
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine
+
+from agent.channels.answers import OpenQuestions
+from agent.channels.base import Answer, Question
+from agent.errors import ChannelError
+from agent.messages import Address
+from agent.printable import printable_line, printable_text, spelled_out
+
+_log = logging.getLogger(__name__)
+
+# What "always" would stand for, and the sentences around a call
+MAX_ALWAYS_CHARS = 400
+MAX_WORDS_CHARS = 1000
+# At the end: what the platform has not taken by then keeps its buttons, which do nothing
+LET_GO_S = 3.0
+NOT_OPEN = "This question is not open for you."
+OUTCOMES = {
+    Answer.YES: "You said yes.",
+    Answer.NO: "You said no.",
+    Answer.ALWAYS: "You said always.",
+    Answer.NONE: "Nobody answered in time: it was not done.",
+}
+_PRESSED = {answer.value: answer for answer in (Answer.YES, Answer.NO, Answer.ALWAYS)}
+
+
+class Buttons(ABC):
+    """The questions of one channel: how they are put there, and taken back, is the platform's."""
+
+    def __init__(self, questions: OpenQuestions) -> None:
+        self._questions = questions
+        # Words that are still on their way to the platform
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    @abstractmethod
+    def _fits(self, question: Question) -> bool:
+        """Whether it can be shown whole; what cannot is asked about at the terminal."""
+
+    @abstractmethod
+    async def _put(self, address: Address, question: Question) -> str:
+        """Show it: the id of the message with the buttons."""
+
+    @abstractmethod
+    async def _close(
+        self, address: Address, question: Question, message_id: str, outcome: str
+    ) -> None:
+        """Take the buttons away, and say what became of it."""
+
+    async def ask(self, address: Address, question: Question) -> Answer:
+        """The answer; waits until cancelled.
+
+        Raises:
+            ChannelError: the question could not be put.
+        """
+        if not self._fits(question):
+            return Answer.NONE
+        answer = Answer.NONE
+        # Before it is shown: a quick thumb must find the question open
+        waiting = asyncio.ensure_future(self._questions.wait(address, question))
+        putting = asyncio.ensure_future(self._put(address, question))
+        try:
+            # Its buttons are to go also where nobody waits for them any more
+            await asyncio.shield(putting)
+            answer = await waiting
+        finally:
+            waiting.cancel()
+            self._begin(self._settle(address, question, putting, answer))
+        return answer
+
+    async def aclose(self) -> None:
+        if self._under_way:
+            await asyncio.wait(self._under_way, timeout=LET_GO_S)
+
+    def _is_taken(self, address: Address, pressed: str) -> bool:
+        """Whether a button was pressed by whom it was for, and in time."""
+        name, _, question_id = pressed.partition(":")
+        answer = _PRESSED.get(name)
+        return answer is not None and self._questions.press(address, question_id, answer)
+
+    def _begin(self, part: Coroutine[None, None, None]) -> None:
+        """It goes on, also where whoever asked is being cancelled."""
+        task = asyncio.create_task(part)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def _settle(
+        self, address: Address, question: Question, putting: "asyncio.Future[str]", answer: Answer
+    ) -> None:
+        try:
+            await self._close(address, question, await putting, OUTCOMES[answer])
+        except ChannelError as err:
+            _log.info("a question keeps its buttons: %s", err)
+
+
+def pieces(question: Question, size: int) -> list[str]:
+    """The question in pieces of that many characters: every byte that will act is in them."""
+    lines = [
+        printable_text(question.words, MAX_WORDS_CHARS),
+        f"{question.tool} {spelled_out(question.arguments_json)}",
+        f"It needs your word: {printable_line(question.reason, MAX_WORDS_CHARS)}.",
+    ]
+    if question.always:
+        always = printable_line(question.always, MAX_ALWAYS_CHARS)
+        lines.append(f"“Always” would be: {always}.")
+    text = "\n".join(line for line in lines if line)
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def answers_to(question: Question) -> dict[Answer, str]:
+    """What may be pressed, in its order, and what each button is to carry: some 12 characters."""
+    answers = [Answer.YES, Answer.NO, *([Answer.ALWAYS] if question.always else [])]
+    return {answer: f"{answer.value}:{question.question_id}" for answer in answers}
