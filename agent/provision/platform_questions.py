@@ -88,9 +88,19 @@ def with_platform(table: Table, before: Table, name: str, said: Table) -> Table:
     """`table` with what was said of a platform, and with what that needs besides."""
     channels = table.get("channels")
     others = channels if isinstance(channels, dict) else {}
-    wants_gateway = platform(name).is_pushed and "gateway" not in before
-    gateway: Table = {"gateway": {}} if wants_gateway else {}
+    is_missing = _comes_by_gateway(name, said) and "gateway" not in before
+    gateway: Table = {"gateway": {}} if is_missing else {}
     return {**table, **gateway, "channels": {**others, name: said}}
+
+
+def _comes_by_gateway(name: str, said: Table) -> bool:
+    there = platform(name)
+    try:
+        channels = decode(dumps({name: said}), ChannelsSettings, Path("channels"))
+        return there.comes_by_gateway(channels, {})
+    except ConfigRefused:
+        # Stars for what is kept: whoever kept it had what it needs
+        return there.is_pushed
 
 
 def _shown(value: object) -> str:
