@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sign-key", type=Path, help="the one of image/build, to try updates with")
     parser.add_argument("--keep", type=Path, help="a folder for the card and the console's log")
     parser.add_argument(
-        "--power-cuts", type=int, default=0, metavar="N", help="real ones, a start each (usually 2)"
+        "--power-cuts", type=int, default=0, metavar="N", help="real ones, a start each (usually 3)"
     )
     parser.add_argument(
         "--cut-points", type=int, default=0, metavar="N", help="without a start (usually 300)"

@@ -7,14 +7,12 @@ from image.lib.emulated.bench import START_S, Bench
 from image.lib.trials.expectation import expect
 from scripts.lib.progress import say
 
-CUTS = 2
+CUTS = 3
 # Written in one go, each of them committed before it is confirmed
 _MESSAGES = 6
 _LONGEST_WAIT_S = 8.0
 # An emulated start, and the answers to all of them
 _PATIENCE_S = 400.0
-# After so many, one in the middle of the start that follows: it repairs, unpacks and writes too
-_THEN_IN_START = 2
 # From the kernel's first seconds to the agent's own start; not into its turns: a message whose turn
 # has begun twice is given up, and that is said
 _START_S = (5.0, 55.0)
@@ -28,7 +26,7 @@ def run(bench: Bench, amount: int) -> str:
     taken = in_start = 0
     bench.chatting()
     for cut in range(1, cuts + 1):
-        if cut % (_THEN_IN_START + 1) == 0:
+        if _is_in_start(cut):
             time.sleep(chance.uniform(*_START_S))
             in_start += 1
             bench.power_on()
@@ -53,6 +51,11 @@ def run(bench: Bench, amount: int) -> str:
     )
 
 
+def _is_in_start(cut: int) -> bool:
+    """Every second one: a start repairs the card and writes to it, too."""
+    return cut % 2 == 0
+
+
 def _cut(bench: Bench, cut: int, chance: random.Random) -> int:
     """Cut power in the middle of messages; how many were acknowledged by then."""
     outside = bench.outside
@@ -67,7 +70,7 @@ def _until_all_answered(bench: Bench, before: int) -> float:
     """What was not acknowledged comes again, so that in the end each of them is answered."""
     for cut in range(1, before):
         for one in range(_MESSAGES):
-            if cut % (_THEN_IN_START + 1):
+            if not _is_in_start(cut):
                 bench.outside.wait_for(_text(cut, one), most_s=_PATIENCE_S)
     return time.monotonic() - bench.guest.started_s
 

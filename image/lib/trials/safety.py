@@ -10,13 +10,14 @@ from image.lib.emulated.bench import Bench
 from image.lib.emulated.faults import GuestFailed
 from image.lib.trials.expectation import Missed
 
-# As the agent and the board have it; a link that is silent for longer is noticed before
+# As the agent and the board have it. The board's dead man's handle is quicker: it ends what the Pi
+# holds after 500 ms without a word, whatever is left of the lease
 LEASE_MS = 2000
 MARGIN_MS = 50
 _LONGEST_S = 30.0
 _ANSWER_S = 120.0
 _LOOK_S = 0.005
-# An emulated agent does not always renew in time: then it is off before the blow
+# An emulated agent is silent for 500 ms now and then: then it is off before the blow
 _TRIES = 5
 
 
