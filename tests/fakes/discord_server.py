@@ -5,7 +5,7 @@ import contextlib
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,6 +83,7 @@ class DiscordServer:
 
     def __post_init__(self) -> None:
         self.rest = Rest(self.world)
+        self._senders: dict[ServerConnection, Callable[[Json | str], None]] = {}
 
     def called(self, method: str, pattern: str) -> list[Any]:
         return [
@@ -97,10 +98,10 @@ class DiscordServer:
         for connection in self.open:
             connection.transport.abort()
 
-    async def say(self, told: Json) -> None:
-        """To everybody who is connected."""
-        for connection in self.open:
-            await connection.send(json.dumps(told))
+    def say(self, told: Json | str) -> None:
+        """To everybody who is connected, after what they are told already."""
+        for put in self._senders.values():
+            put(told)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while (request := await read_request(reader)) is not None:
@@ -174,6 +175,7 @@ class DiscordServer:
     async def gateway(self, connection: ServerConnection) -> None:
         """One connection, from the greeting to its end."""
         self.open.add(connection)
+        self._senders[connection] = _sender(connection)
         session: Session | None = None
         try:
             await connection.send(
@@ -192,7 +194,9 @@ class DiscordServer:
     def _left(self, connection: ServerConnection, session: Session | None) -> None:
         code = connection.close_code or 1006
         self.closed_with.append(code)
-        if session is not None:
+        put = self._senders.pop(connection)
+        # It may have been taken up by another connection already
+        if session is not None and session.send is put:
             session.send = None
             if connection.protocol.close_rcvd is not None and code in {1000, 1001}:
                 self.world.sessions.pop(session.session_id, None)
@@ -226,7 +230,7 @@ class DiscordServer:
             await connection.close(code, "Refused.")
             return session
         begun = self.world.begin(told["intents"])
-        begun.send = _sender(connection)
+        begun.send = self._senders[connection]
         ready = {"v": 10, "user": BOT, "guilds": [{"id": GUILD, "unavailable": True}]}
         ready |= {"session_id": begun.session_id, "resume_gateway_url": self.rest.gateway_url}
         begun.dispatch("READY", {**ready, "application": {"id": APPLICATION, "flags": 0}})
@@ -243,7 +247,7 @@ class DiscordServer:
         if told["seq"] > len(known.events):
             await connection.close(4007, "Invalid seq.")
             return None
-        known.send = _sender(connection)
+        known.send = self._senders[connection]
         for event in known.events[told["seq"] :]:
             known.send(event)
         known.dispatch("RESUMED", {})
@@ -263,14 +267,15 @@ async def running(server: DiscordServer | None = None) -> AsyncIterator[DiscordS
         yield made
 
 
-def _sender(connection: ServerConnection) -> Any:
+def _sender(connection: ServerConnection) -> Callable[[Json | str], None]:
     """Events go out in order, whoever causes them."""
-    waiting: asyncio.Queue[Json] = asyncio.Queue()
+    waiting: asyncio.Queue[Json | str] = asyncio.Queue()
 
     async def send() -> None:
         with contextlib.suppress(ConnectionClosed):
             while True:
-                await connection.send(json.dumps(await waiting.get()))
+                told = await waiting.get()
+                await connection.send(told if isinstance(told, str) else json.dumps(told))
 
     task = asyncio.ensure_future(send())
     closed = asyncio.ensure_future(connection.wait_closed())

@@ -147,6 +147,7 @@ async def test_a_command_that_is_chosen_is_as_good_as_typed(bot: Bot) -> None:
     await until(lambda: bot.listener.heard)
     [heard] = bot.listener.heard
     assert (heard.text, heard.sender, heard.message_id) == ("/pair ABCD 12", ANNA["id"], chosen)
+    await until(lambda: bot.world.interactions[chosen][1])
     told = bot.world.interactions[chosen][1]
     # What was typed is shown to nobody
     assert told is not None
