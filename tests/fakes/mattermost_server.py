@@ -71,6 +71,8 @@ class MattermostServer:
     closed: set[str] = field(default_factory=set)
     # Whether a post says what its files are
     tells_files: bool = True
+    # Files wait for it
+    may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
     _count: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _pending: dict[str, Json] = field(default_factory=dict)
 
@@ -138,6 +140,8 @@ class MattermostServer:
             if path == "/websocket":
                 await self._pass_on(request, reader, writer)
                 return
+            if request.method == "GET" and path.removeprefix("/files/") in self.files:
+                await self.may_hand_out.wait()
             status, content, more = self._answer(request, path, parse_qs(parts.query))
             head = [f"HTTP/1.1 {status} -", f"content-length: {len(content)}", *more, "", ""]
             writer.write("\r\n".join(head).encode() + content)
@@ -248,6 +252,7 @@ class MattermostServer:
 @contextlib.asynccontextmanager
 async def running(server: MattermostServer | None = None) -> AsyncIterator[MattermostServer]:
     made = server or MattermostServer()
+    made.may_hand_out.set()
     async with (
         serve(made.gateway, "127.0.0.1", 0, compression=None) as door,
         serving(made.serve) as url,

@@ -1,9 +1,13 @@
-"""Posts on their way in: by the WebSocket, and those of the time without one by asking."""
+"""Posts on their way in: by the WebSocket, and those of the time without one by asking.
+
+What stops the agent and what answers a question waits for no file.
+"""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,6 +34,7 @@ from agent.channels.mattermost.events import (
     understood,
 )
 from agent.channels.mattermost.position import Position
+from agent.channels.overtaking import Frame, Overtaking, is_urgent
 from agent.channels.place import Place
 from agent.channels.socket import Socket, opened
 from agent.clock import Clock
@@ -42,11 +47,29 @@ _log = logging.getLogger(__name__)
 
 # The server's word on who we are
 ENTER_TIMEOUT_S = 20.0
-# All files of a post; until then what comes after it waits
+# All files of a post; until then what comes after it waits, but what cannot
 FETCH_TIMEOUT_S = 45.0
 # As many as a post holds
 MAX_FILES = 10
 _T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A post, and where it stands."""
+
+    post: Post
+    kind: str
+    sender_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A connection: who the bot is there, what comes, and who is told."""
+
+    me: Me
+    coming: Overtaking
+    deliver: Deliver
 
 
 class Listening:
@@ -79,11 +102,18 @@ class Listening:
         async with opened(self._api.socket_url) as socket:
             await self._enter(socket)
             self._pulse.beat()
+
+            async def hurry(message: Frame) -> None:
+                await self._hurry(message, me, deliver)
+
+            line = _Line(me, Overtaking(socket, self._pulse.beat, hurry), deliver)
             # What is written meanwhile waits in the socket
-            await self._catch_up(me, deliver)
+            await self._catch_up(line)
             _log.info("on Mattermost as %s", printable_line(me.username, MAX_NAME_CHARS))
-            async for message in socket.messages(self._pulse.beat):
-                await self._hear(message, me, deliver)
+            async with contextlib.aclosing(line.coming.messages()) as messages:
+                async for message in messages:
+                    if (said := _said(message)) is not None:
+                        await self._take(said, line)
 
     async def _enter(self, socket: Socket) -> None:
         await socket.send(challenge(self._api.token.reveal()))
@@ -99,17 +129,17 @@ class Listening:
     async def _rooms(self) -> tuple[Room, ...]:
         return _read(await self._api.call("GET", "/users/me/channels"), tuple[Room, ...])
 
-    async def _catch_up(self, me: Me, deliver: Deliver) -> None:
+    async def _catch_up(self, line: _Line) -> None:
         since_ms = self._position.since_ms
-        found: list[tuple[Post, str]] = []
+        found: list[_Said] = []
         for room in await self._rooms():
             if room.last_post_at > since_ms:
-                found += [(post, room.kind) for post in await self._posts(room, since_ms)]
+                found += [_Said(post, room.kind) for post in await self._posts(room, since_ms)]
                 self._pulse.beat()
-        for post, kind in sorted(found, key=lambda one: one[0].create_at):
+        for said in sorted(found, key=lambda one: one.post.create_at):
             # Older ones were changed since then, or stand there as what a thread began with
-            if post.create_at > since_ms:
-                await self._take(post, kind, "", me, deliver)
+            if said.post.create_at > since_ms:
+                await self._take(said, line)
 
     async def _posts(self, room: Room, since_ms: int) -> list[Post]:
         try:
@@ -121,32 +151,42 @@ class Listening:
             _log.warning("what came in a channel of Mattermost is not heard: %s", err)
             return []
 
-    async def _hear(self, message: str | bytes, me: Me, deliver: Deliver) -> None:
-        event = _event(message)
-        if event.event != "posted":
-            return
-        try:
-            told = msgspec.json.decode(event.data, type=Posted)
-            post = msgspec.json.decode(told.post, type=Post)
-        except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
-            # Its words stay out of the log: they are a person's
-            _log.warning("a post of Mattermost is not as documented: %s", err)
-            return
-        await self._take(post, told.channel_type, told.sender_name, me, deliver)
-
-    async def _take(self, post: Post, kind: str, name: str, me: Me, deliver: Deliver) -> None:
+    async def _take(self, said: _Said, line: _Line) -> None:
+        post = said.post
         if self._position.has_seen(post.id):
             return
-        inbound = understood(post, me, kind, name, self._clock.wall_s())
-        is_persons = post.is_of_a_person and post.user_id != me.id
-        if is_persons and not self.questions.answer(inbound) and self._is_for_us(post, kind, me):
-            await deliver(await self._with_files(inbound, post))
-            self._position.note(post.id, post.create_at)
+        inbound = self._heard(said, line.me)
+        if inbound is not None:
+            if post.file_ids and not is_urgent(inbound.text):
+                async with line.coming.watched():
+                    inbound = await self._with_files(inbound, post)
+            await line.deliver(inbound)
+        self._position.note(post.id, post.create_at)
+        if inbound is not None:
+            # What is nobody's order is kept with the next one that is
             await self._position.save()
-        else:
-            # Kept with the next one that is
-            self._position.note(post.id, post.create_at)
         self._pulse.beat()
+
+    async def _hurry(self, message: Frame, me: Me, deliver: Deliver) -> None:
+        said = _said(message)
+        if said is None or self._position.has_seen(said.post.id):
+            return
+        inbound = self._heard(said, me)
+        if inbound is not None:
+            if not is_urgent(inbound.text):
+                return
+            await deliver(inbound)
+        self._position.note_ahead(said.post.id)
+
+    def _heard(self, said: _Said, me: Me) -> Inbound | None:
+        """None of what is nobody's order, or has answered a question by now."""
+        post, kind = said.post, said.kind
+        if not post.is_of_a_person or post.user_id == me.id:
+            return None
+        inbound = understood(post, me, kind, said.sender_name, self._clock.wall_s())
+        if self.questions.answer(inbound) or not self._is_for_us(post, kind, me):
+            return None
+        return inbound
 
     def _is_for_us(self, post: Post, kind: str, me: Me) -> bool:
         if kind == DIRECT or self._groups == "all":
@@ -210,6 +250,21 @@ def _event(message: str | bytes) -> Event:
         return msgspec.json.decode(message, type=Event)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return Event()
+
+
+def _said(message: Frame) -> _Said | None:
+    """None where it is no post."""
+    event = _event(message)
+    if event.event != "posted":
+        return None
+    try:
+        told = msgspec.json.decode(event.data, type=Posted)
+        post = msgspec.json.decode(told.post, type=Post)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as err:
+        # Its words stay out of the log: they are a person's
+        _log.warning("a post of Mattermost is not as documented: %s", err)
+        return None
+    return _Said(post, told.channel_type, told.sender_name)
 
 
 def _posts_in(told: Posts) -> list[Post]:

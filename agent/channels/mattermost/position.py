@@ -66,6 +66,10 @@ class Position:
         if len(kept.seen) > MAX_SEEN:
             del kept.seen[next(iter(kept.seen))]
 
+    def note_ahead(self, post_id: str) -> None:
+        """The same of one whose turn has not come: what stands before it is still to be read."""
+        self.note(post_id, 0)
+
     async def save(self) -> None:
         if self._kept is not None:
             await asyncio.to_thread(self._write, msgspec.json.encode(self._kept))

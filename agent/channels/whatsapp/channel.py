@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,6 +16,7 @@ from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Question
 from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.ledger import Ledger
+from agent.channels.overtaking import is_urgent
 from agent.channels.place import Place
 from agent.channels.pushed import Answered, Push
 from agent.channels.whatsapp import events, sending, signing
@@ -42,6 +43,7 @@ TYPING_EVERY_S = 20.0
 HINT = "Your answer is shown in WhatsApp, as plain text: short paragraphs, no tables."
 _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "✅", Mark.FAILED: "❌"}
 _TAKEN = Answered(200, "taken")
+_NOT_NOW = Answered(503, "nobody listens now", AGAIN_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,9 @@ class WhatsAppChannel(Channel):
         self._place = house.place
         self._deliver: Deliver | None = None
         self._is_closed = False
-        self._one_at_a_time = asyncio.Lock()
+        # What cannot wait, and everything else, in the order in which it came
+        self._at_once = asyncio.Lock()
+        self._in_turn = asyncio.Lock()
         self._questions = OpenQuestions()
         self._sending = Sending(api, self._questions)
         self._files = IncomingFiles(house.place.transcriber, lambda: None, FETCH_TIMEOUT_S)
@@ -100,9 +104,13 @@ class WhatsAppChannel(Channel):
         if not signing.is_true(self._house.app_secret.reveal(), push.headers, push.body):
             return Answered(401, "no signature is over this body")
         try:
-            # In the order in which they came, and none twice at the same time
-            async with self._one_at_a_time:
-                return await self._take(push.body)
+            told = tuple(events.read(push.body, self._api.number_id))
+        except ValueError as err:
+            # It is the platform's own, and would come again for days
+            _log.warning("%s", err)
+            return _TAKEN
+        try:
+            return await self._take(told)
         except StorageFull:
             return Answered(503, "there is no room to keep it", AGAIN_S)
 
@@ -127,7 +135,7 @@ class WhatsAppChannel(Channel):
 
     async def aclose(self) -> None:
         # Not before the message that is being kept
-        async with self._one_at_a_time:
+        async with self._in_turn, self._at_once:
             if not self._is_closed:
                 self._is_closed = True
                 await self._house.ledger.aclose()
@@ -138,27 +146,43 @@ class WhatsAppChannel(Channel):
         except ChannelError as err:
             _log.info("%s", err)
 
-    async def _take(self, body: bytes) -> Answered:
+    async def _take(self, told: Sequence[Said | Status]) -> Answered:
         """Each message of a post is on record by itself: of one cut short the rest comes again."""
-        if self._deliver is None or self._is_closed:
-            return Answered(503, "nobody listens now", AGAIN_S)
-        if wait_s := await self._house.ledger.wait_s():
-            return Answered(429, "too many messages", math.ceil(wait_s))
-        try:
-            told = events.read(body, self._api.number_id)
-        except ValueError as err:
-            # It is the platform's own, and would come again for days
-            _log.warning("%s", err)
-            return _TAKEN
-        for one in told:
-            if isinstance(one, Status):
-                _note(one)
-            elif await self._house.ledger.answered(one.message.id) is None:
-                await self._hear(one, self._deliver)
-                await self._house.ledger.keep(one.message.id, _TAKEN)
+        said = [one for one in told if isinstance(one, Said)]
+        async with self._at_once:
+            if not self._listens():
+                return _NOT_NOW
+            if wait_s := await self._house.ledger.wait_s():
+                return Answered(429, "too many messages", math.ceil(wait_s))
+            waiting = [one for one in said if not await self._has(one, self._hurry)]
+        for status in (one for one in told if isinstance(one, Status)):
+            _note(status)
+        if waiting:
+            async with self._in_turn:
+                if not self._listens():
+                    return _NOT_NOW
+                for one in waiting:
+                    await self._has(one, self._hear)
         return _TAKEN
 
-    async def _hear(self, said: Said, deliver: Deliver) -> None:
+    def _listens(self) -> bool:
+        return self._deliver is not None and not self._is_closed
+
+    async def _has(self, said: Said, take: Callable[[Said, Deliver], Awaitable[bool]]) -> bool:
+        """Whether it is taken by now, if not before."""
+        ledger, deliver = self._house.ledger, self._deliver
+        known = said.message.id
+        if deliver is None:
+            return False
+        if await ledger.answered(known) is not None:
+            return True
+        if not await take(said, deliver):
+            return False
+        await ledger.keep(known, _TAKEN)
+        return True
+
+    async def _hurry(self, said: Said, deliver: Deliver) -> bool:
+        """Whether it could be taken at once; what fetches no file waits for none."""
         inbound = events.inbound_of(said, self._house.clock.wall_s())
         if inbound is None:
             _log.info("whatsapp: %s is no message", printable_line(said.message.type, 30))
@@ -166,7 +190,16 @@ class WhatsAppChannel(Channel):
             if not self._sending.press(inbound.address, pressed):
                 await self._tell(inbound, "This question is not open for you.")
         elif not self._questions.answer(inbound):
+            if not is_urgent(inbound.text):
+                return False
+            await deliver(inbound)
+        return True
+
+    async def _hear(self, said: Said, deliver: Deliver) -> bool:
+        inbound = events.inbound_of(said, self._house.clock.wall_s())
+        if inbound is not None:
             await deliver(await self._with_file(inbound, said.message.type, said.message.media))
+        return True
 
     async def _tell(self, inbound: Inbound, text: str) -> None:
         try:

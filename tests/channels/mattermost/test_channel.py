@@ -1,12 +1,13 @@
+import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.channels.base import Question
+from agent.channels.base import Answer, Channel, Question
 from agent.channels.mattermost.events import Me, Post, calls, understood
 from agent.channels.mattermost.position import OVERLAP_MS, Position
 from agent.channels.mattermost.sending import literal, shown
@@ -18,6 +19,8 @@ from tests.fakes import mattermost_server
 from tests.fakes.mattermost_platform import MattermostPlatform
 from tests.fakes.mattermost_server import ANNA, DM, ROBOT, ROOM, MattermostServer
 
+# More than what is asked for again
+LONG_MS = 3 * OVERLAP_MS
 BOT = Me("m" * 26, "barnacle")
 
 
@@ -92,6 +95,86 @@ async def test_files_that_a_post_does_not_describe_are_asked_for(
         await platform.write_with_file("look", b"%PDF-1.7")
         [heard] = await listener.first()
     assert [one.name for one in heard.attachments] == ["d.pdf"]
+
+
+async def fetched(server: MattermostServer) -> None:
+    """Until a file is on its way."""
+    await until(lambda: any(path.startswith("/files/") for _, path in server.calls))
+
+
+async def test_what_stops_the_agent_does_not_wait_for_a_file(
+    platform: MattermostPlatform,
+) -> None:
+    platform.server.may_hand_out.clear()
+    async with listening(platform.channel) as listener:
+        await platform.write("lamp on")
+        [first] = await listener.first()
+        question = Question("lamp", '{"pin":"led"}', "it moves something")
+        asking = asyncio.ensure_future(platform.channel.ask(first.address, question))
+        await until(lambda: platform.shown(first))
+        await platform.write_with_file("look", b"%PDF")
+        await fetched(platform.server)
+        await platform.write("and then")
+        await platform.write("/stop")
+        await platform.write(f"yes {question.question_id}")
+        assert await asking is Answer.YES
+        heard = await listener.first(2)
+        assert [one.text for one in heard] == ["lamp on", "/stop"]
+        platform.server.may_hand_out.set()
+        heard = (await listener.first(4))[2:]
+        assert [one.text for one in heard] == ["look", "and then"]
+        assert len(heard[0].attachments) == 1
+        await platform.write("last")
+        await until(lambda: listener.heard[-1].text == "last")
+        assert len(listener.heard) == 5
+
+
+@pytest.mark.parametrize(
+    "again", [MattermostPlatform.restarted, lambda one: one.channel], ids=["new", "same"]
+)
+async def test_a_stop_that_went_ahead_hides_nothing_from_the_next_start(
+    platform: MattermostPlatform, again: Callable[[MattermostPlatform], Channel]
+) -> None:
+    server = platform.server
+    server.may_hand_out.clear()
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+        await platform.write_with_file("look", b"%PDF")
+        await fetched(server)
+        server.post(
+            DM, ANNA, "/stop", create_at=server.posts[max(server.posts)]["create_at"] + LONG_MS
+        )
+        await until(lambda: listener.heard[-1].text == "/stop")
+    # Broken off here, before the file was there
+    server.may_hand_out.set()
+    async with listening(again(platform)) as listener:
+        await platform.write("last")
+        await until(lambda: listener.heard and listener.heard[-1].text == "last")
+        texts = [one.text for one in listener.heard]
+        # It may come twice where nothing is remembered: the inbox knows it by its id
+        assert [text for text in texts if text != "/stop"] == ["look", "last"]
+        assert len(listener.heard[0].attachments) == 1
+
+
+async def test_a_stop_is_heard_while_what_came_in_between_is_caught_up_with(
+    platform: MattermostPlatform,
+) -> None:
+    server = platform.server
+    async with listening(platform.channel) as listener:
+        await platform.write("before")
+        await listener.first()
+        server.may_hand_out.clear()
+        entered = server.times_entered
+        server.cut()
+        await until(lambda: not server.entered)
+        await platform.write_with_file("look", b"%PDF")
+        await until(lambda: server.times_entered > entered)
+        await fetched(server)
+        await platform.write("/stop")
+        await until(lambda: [one.text for one in listener.heard] == ["before", "/stop"])
+        server.may_hand_out.set()
+        await until(lambda: listener.heard[-1].text == "look")
 
 
 async def test_what_may_not_be_read_any_more_holds_up_nothing(

@@ -363,3 +363,26 @@ async def test_a_file_that_takes_longer_than_the_platform_waits_is_kept_once(
         assert heard.text.startswith("[a voice message; no speech service is configured")
         assert [one.media_type for one in heard.attachments] == ["audio/ogg"]
         assert server.answers == [200]
+
+
+async def test_what_stops_the_agent_does_not_wait_for_a_file(platform: WhatsAppPlatform) -> None:
+    server = platform.server
+    async with listening(platform.channel) as listener:
+        await platform.write("lamp on")
+        [first] = await listener.first()
+        asking = asyncio.ensure_future(platform.channel.ask(first.address, QUESTION))
+        await until(lambda: platform.shown(first))
+        server.may_hand_out.clear()
+        posting = asyncio.ensure_future(platform.write_with_file("look", b"%PDF"))
+        await until(lambda: any(one.target.startswith("/files/") for one in server.calls))
+        next_one = asyncio.ensure_future(platform.write("and then"))
+        await server.say("/stop")
+        await platform.answer_question(QUESTION, Answer.YES)
+        assert await asking is Answer.YES
+        assert [one.text for one in listener.heard] == ["lamp on", "/stop"]
+        server.may_hand_out.set()
+        await asyncio.gather(posting, next_one)
+        assert [one.text for one in listener.heard[2:]] == ["look", "and then"]
+        assert len(listener.heard[2].attachments) == 1
+        await platform.repeat()
+        assert len(listener.heard) == 4
