@@ -1,5 +1,6 @@
 """`barnacle channel`: the chat platforms, one added by questions, each tried where it is."""
 
+import os
 import sys
 from argparse import Namespace
 
@@ -9,9 +10,9 @@ from agent.cli.loop import run_in_loop
 from agent.cli.output import say, say_json, say_table
 from agent.cli.places import SERVICE, check_writable, places_of
 from agent.cli.screen import Terminal
-from agent.errors import BadArguments
+from agent.errors import BadArguments, ConfigRefused
 from agent.health.status import read_status
-from agent.platforms.base import Platform
+from agent.platforms.base import Platform, check_gateway
 from agent.platforms.catalog import NAMES, configured, platform
 from agent.provision import taking
 from agent.provision.asking import Asker
@@ -20,6 +21,7 @@ from agent.provision.platform_questions import PlatformQuestions, with_platform
 from agent.provision.proving import Proof, Verdict, prove_platform
 from agent.provision.taking import Places
 from agent.provision.toml_text import Table, dumps
+from agent.settings import Paths, Settings
 
 _MARKS = {Verdict.GOOD: "ok     ", Verdict.UNKNOWN: "warning", Verdict.REFUSED: "FAILED "}
 
@@ -66,10 +68,18 @@ def _test(arguments: Namespace) -> int:
         raise BadArguments(f"there is no [channels.{named[0]}]: `barnacle channel add {named[0]}`")
     worst = exits.OK
     for name in named:
-        proof = run_in_loop(prove_platform(name, settings.channels, paths))
+        proof = _proof(name, settings, paths)
         say(f"{_MARKS[proof.verdict]}  {name:<10}  {proof.said}")
         worst = exits.FAILED if proof.verdict is not Verdict.GOOD else worst
     return worst
+
+
+def _proof(name: str, settings: Settings, paths: Paths) -> Proof:
+    try:
+        check_gateway(platform(name), settings.channels, os.environ, settings.gateway)
+    except ConfigRefused as err:
+        return Proof(Verdict.REFUSED, str(err))
+    return run_in_loop(prove_platform(name, settings.channels, paths))
 
 
 def _add(arguments: Namespace) -> int:

@@ -129,15 +129,17 @@ def _platforms(settings: Settings, paths: Paths) -> dict[str, Probe]:
     from agent.platforms.catalog import configured  # noqa: PLC0415 - where one is configured
 
     return {
-        platform.name: partial(_identify, platform, settings.channels, paths)
+        platform.name: partial(_identify, platform, settings, paths)
         for platform in configured(settings.channels)
     }
 
 
-async def _identify(platform: "Platform", channels: ChannelsSettings, paths: Paths) -> str:
+async def _identify(platform: "Platform", settings: Settings, paths: Paths) -> str:
     from agent.http import HttpClient  # noqa: PLC0415 - where a platform is configured
-    from agent.platforms.base import Reach  # noqa: PLC0415 - as above
+    from agent.platforms.base import Reach, check_gateway  # noqa: PLC0415 - as above
 
+    channels = settings.channels
+    check_gateway(platform, channels, os.environ, settings.gateway)
     http = HttpClient()
     try:
         return await platform.identify(channels, Reach(paths, os.environ, http, SystemClock()))

@@ -30,7 +30,7 @@ def find_secret(name: str, given: Secret, file: str, environ: Mapping[str, str])
     if given:
         return given
     if file:
-        return _read_named(expanded(file, environ))
+        return _read_named(expanded(file, environ), name)
     variable = variable_of(name)
     if told := environ.get(variable, ""):
         return one_line(told, variable)
@@ -68,11 +68,13 @@ def one_line(text: str, source: str) -> Secret:
         raise ConfigRefused(f"{source} must hold one line") from err
 
 
-def _read_named(path: Path) -> Secret:
+def _read_named(path: Path, name: str) -> Secret:
     try:
         return _read(path)
     except FileNotFoundError as err:
-        raise ConfigRefused(f"{path} cannot be read: {err.strerror}") from err
+        raise ConfigRefused(
+            f"{path} cannot be read: {err.strerror}; {name} should be its one line"
+        ) from err
 
 
 def _read(path: Path) -> Secret:

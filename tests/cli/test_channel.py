@@ -129,6 +129,21 @@ def test_who_leaves_changes_nothing(
     assert not config(home).exists()
 
 
+def test_what_comes_in_by_a_gateway_that_is_not_there_has_failed(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config(home).parent.mkdir(parents=True)
+    secret = "whsec_aGlkZGVuSGlkZGVuSGlkZGVuSGlkZGVuSGlkZGVu"
+    table = f'[channels.webhook]\nreply_url = "http://127.0.0.1:1"\nsecret = "{secret}"\n'
+    config(home).write_text(table)
+    assert main(["channel", "test"]) == exits.FAILED
+    assert "add a [gateway] table" in capsys.readouterr().out
+    main(["doctor", "--json"])
+    assert "add a [gateway] table" in json.loads(capsys.readouterr().out)["webhook"]["sentence"]
+    config(home).write_text(f"{table}[gateway]\n")
+    assert main(["channel", "test"]) == exits.OK
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_platform_says_what_it_wants(name: str) -> None:
     there = platform(name)

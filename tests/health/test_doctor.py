@@ -1,6 +1,8 @@
 import asyncio
 from collections.abc import Mapping
 
+import pytest
+
 from agent.errors import LinkLost
 from agent.health.base import Finding, Level, Patient
 from agent.health.doctor import examine, mend
@@ -40,6 +42,29 @@ async def test_a_crash_is_a_finding_and_spoils_no_other(patient: Patient) -> Non
 async def test_an_expected_error_is_its_own_sentence(patient: Patient) -> None:
     found = await examine(patient, {"link": refusing})
     assert found["link"] == Finding.failed("the cable is out")
+
+
+async def test_a_closed_file_is_named_with_who_may_give_it_back(patient: Patient) -> None:
+    async def closed(_: Patient) -> Finding:
+        raise PermissionError(13, "Permission denied", "/state/jobs.json")
+
+    found = await examine(patient, {"jobs": closed})
+    assert found["jobs"].level is Level.FAILED
+    assert "/state/jobs.json is closed to this user: `sudo barnacle" in found["jobs"].sentence
+
+
+async def test_a_folder_that_is_closed_is_no_failure_of_every_check(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def closed(_: Patient) -> Finding:
+        raise PermissionError(13, "Permission denied", str(patient.state_dir / "jobs.json"))
+
+    patient.state_dir.mkdir(exist_ok=True)
+    # Root is let in everywhere
+    monkeypatch.setattr("os.access", lambda *_: False)
+    found = await examine(patient, {"jobs": closed})
+    sentence = f"not looked at: {patient.state_dir} is closed to this user"
+    assert found["jobs"] == Finding.warning(sentence)
 
 
 async def test_a_check_that_hangs_ends_by_itself(patient: Patient) -> None:
@@ -82,7 +107,7 @@ async def test_repairs_go_one_after_the_other(patient: Patient) -> None:
 
 async def test_a_repair_that_fails_or_hangs_spoils_no_other(patient: Patient) -> None:
     async def fail(_: Patient) -> list[Deed]:
-        raise PermissionError(13, "Permission denied")
+        raise PermissionError(13, "Permission denied", "/state/agent.db")
 
     async def hang(_: Patient) -> list[Deed]:
         await asyncio.Event().wait()
@@ -93,6 +118,6 @@ async def test_a_repair_that_fails_or_hangs_spoils_no_other(patient: Patient) ->
 
     done = dict(await mended(patient, {"a": fail, "b": hang, "c": work}))
     assert not done["a"].is_done
-    assert "Permission denied" in done["a"].sentence
+    assert "/state/agent.db is closed to this user: `sudo barnacle" in done["a"].sentence
     assert "hangs" in done["b"].sentence
     assert done["c"].is_done

@@ -22,6 +22,7 @@ from typing import TypeVar
 from agent.channels.email.position import Position
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.network import why_unreached
 from agent.printable import printable_line
 
 R = TypeVar("R")
@@ -224,7 +225,10 @@ def _opened(account: Account) -> Mailbox:
         )
     except OSError as err:
         where = f"{account.host}:{account.port}"
-        raise ChannelUnavailable(f"no mail server at {where}: {err}") from err
+        raise ChannelUnavailable(
+            f"no mail server at {where} ({why_unreached(err)}): is channels.email.imap right, and "
+            "is there a network?"
+        ) from err
     try:
         return _entered(client, account)
     except BaseException:

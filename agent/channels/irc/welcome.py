@@ -14,7 +14,7 @@ from agent.channels.irc.session import READ_LIMIT_BYTES, Session, reason_of
 from agent.channels.irc.wire import Line
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable
-from agent.network import is_this_machine
+from agent.network import is_this_machine, why_unreached
 from agent.tls import tls_context
 
 _log = logging.getLogger(__name__)
@@ -85,8 +85,10 @@ async def _connected(host: str, port: int, scheme: str) -> Session:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             pair = await asyncio.open_connection(host, port, ssl=context, limit=READ_LIMIT_BYTES)
     except (OSError, TimeoutError) as err:
-        reason = str(err) or type(err).__name__
-        raise ChannelUnavailable(f"no IRC server at {host}:{port}: {reason}") from err
+        raise ChannelUnavailable(
+            f"no IRC server at {host}:{port} ({why_unreached(err)}): is channels.irc.url right, "
+            "and is there a network?"
+        ) from err
     return Session(*pair)
 
 

@@ -11,7 +11,10 @@ _REMEDY = "`sudo systemctl restart barnacle`, or end and start it"
 
 async def check(patient: Patient) -> Finding:
     if patient.hear is None:
-        return Finding.ok("no platform is configured")
+        return Finding.ok(
+            "no platform is configured: `barnacle channel add NAME` lets people write to the "
+            "agent, `barnacle channel list` has the names"
+        )
     try:
         heard_s = await patient.hear()
     except ChannelUnavailable:

@@ -20,7 +20,9 @@ async def found_with(patient: Patient, heard: Mapping[str, float] | Exception) -
 
 
 async def test_without_a_platform_nobody_is_heard(patient: Patient) -> None:
-    assert (await check(patient)).level is Level.OK
+    found = await check(patient)
+    assert found.level is Level.OK
+    assert "`barnacle channel add NAME`" in found.sentence
 
 
 async def test_without_an_agent_nobody_is_heard(patient: Patient) -> None:

@@ -1,3 +1,4 @@
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 from agent.channels.settings import ChannelsSettings, SignalSettings, TelegramSettings
 from agent.clock import SystemClock
 from agent.config import Secret
+from agent.health import doctor
 from agent.health.base import Finding, Level, Patient
 from agent.health.checks import platforms
 from agent.http import HttpClient
@@ -48,10 +50,22 @@ async def daemon(served: SignalDaemon) -> AsyncIterator[str]:
 
 
 async def test_nobody_has_to_have_one(patient: Patient) -> None:
-    ((name, check),) = platforms.checks_of(patient).items()
-    finding = await check(patient)
-    assert (name, finding.level) == ("platforms", Level.OK)
-    assert "[channels.telegram]" in finding.sentence
+    assert platforms.checks_of(patient) == {}
+
+
+async def test_one_that_does_not_answer_is_told_before_the_check_ends(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs() -> str:
+        await asyncio.Event().wait()
+        return "never"
+
+    assert platforms.ANSWER_TIMEOUT_S < doctor.CHECK_TIMEOUT_S
+    monkeypatch.setattr(platforms, "ANSWER_TIMEOUT_S", 0.01)
+    looked_at = replace(patient, platforms={"irc": hangs})
+    finding = await platforms.checks_of(looked_at)["irc"](looked_at)
+    assert finding.level is Level.WARNING
+    assert "is there a network" in finding.sentence
 
 
 @pytest.mark.parametrize(
