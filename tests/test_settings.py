@@ -34,6 +34,17 @@ def type_of(key: str) -> typing.Any:
     return kind
 
 
+def metas_of(kind: object) -> Iterator[msgspec.Meta]:
+    """What a type demands of its values, and what the types in it demand, however deep."""
+    yield from (one for one in getattr(kind, "__metadata__", ()) if isinstance(one, msgspec.Meta))
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        inner: tuple[object, ...] = tuple(field.type for field in msgspec.structs.fields(kind))
+    else:
+        inner = (*typing.get_args(kind), *typing.get_args(getattr(kind, "__origin__", None)))
+    for one in inner:
+        yield from metas_of(one)
+
+
 def base_of(key: str) -> typing.Any:
     kind = type_of(key)
     return typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
@@ -285,3 +296,9 @@ def test_settings_load_no_part_and_no_library() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == ""
+
+
+def test_no_person_has_to_read_a_regular_expression() -> None:
+    patterns = [meta for meta in metas_of(Settings) if meta.pattern]
+    assert len(patterns) > len(Settings.__struct_fields__)
+    assert [meta.pattern for meta in patterns if not meta.description] == []

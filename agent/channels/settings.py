@@ -25,7 +25,13 @@ BaseTopic = Annotated[
         description="levels of letters, digits, - and _, such as home/greenhouse",
     ),
 ]
-DiscoveryPrefix = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_/-]{0,100}$")]
+DiscoveryPrefix = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Za-z0-9_/-]{0,100}$",
+        description="levels of letters, digits, - and _, such as homeassistant",
+    ),
+]
 Account = Annotated[
     str,
     Meta(
@@ -35,6 +41,16 @@ Account = Annotated[
 ]
 
 
+Digits = Annotated[
+    str, Meta(pattern=r"^[0-9]{0,32}$", description="digits alone, in quotes: an id")
+]
+Mail = Annotated[
+    str,
+    Meta(
+        pattern=r"^[^\s@<>\"]{1,64}@[A-Za-z0-9.-]{1,253}$",
+        description="a mail address, such as barnacle@example.org",
+    ),
+]
 MailAddress = Annotated[
     str,
     Meta(
@@ -153,7 +169,7 @@ class EmailSettings(Section, frozen=True, kw_only=True):
     """The `[channels.email]` section: a mailbox of the agent's own."""
 
     # What it is written to at, and answers from
-    address: Annotated[str, Meta(pattern=r"^[^\s@<>\"]{1,64}@[A-Za-z0-9.-]{1,253}$")] = ""
+    address: Mail = ""
     # imaps:// with TLS; imap:// only on this machine
     imap: MailAddress = ""
     # submissions:// with TLS, submission:// begins it; without either only on this machine
@@ -162,9 +178,13 @@ class EmailSettings(Section, frozen=True, kw_only=True):
     user: Annotated[str, Meta(max_length=320)] = ""
     password: Secret = Secret()
     password_file: str = ""
-    folder: Annotated[str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}$")] = "INBOX"
+    folder: Annotated[
+        str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}$", description="a mailbox, such as INBOX")
+    ] = "INBOX"
     # Who says what letters are true: what stands before the first ; of Authentication-Results
-    authserv_id: Annotated[str, Meta(pattern=r"^[^\s;\x00]{0,253}$")] = ""
+    authserv_id: Annotated[
+        str, Meta(pattern=r"^[^\s;\x00]{0,253}$", description="a name, such as mx.example.org")
+    ] = ""
 
 
 class ImessageSettings(Section, frozen=True, kw_only=True):
@@ -182,7 +202,9 @@ class IrcSettings(Section, frozen=True, kw_only=True):
     # In channels it hears those who speak to it, or everybody, or nobody
     groups: Literal["mention", "all", "off"] = "mention"
     # What it logs in with, by SASL or NickServ; without an account its own nick is meant
-    account: Annotated[str, Meta(pattern=r"^[^\s\x00]{0,64}$")] = ""
+    account: Annotated[
+        str, Meta(pattern=r"^[^\s\x00]{0,64}$", description="a name without spaces")
+    ] = ""
     password: Secret = Secret()
     password_file: str = ""
 
@@ -226,7 +248,7 @@ class WhatsAppSettings(Section, frozen=True, kw_only=True):
     """The `[channels.whatsapp]` section: a number at its Cloud API; needs `[gateway]`."""
 
     # Not the number itself; needed, as the two secrets are
-    phone_number_id: Annotated[str, Meta(pattern=r"^[0-9]{0,32}$")] = ""
+    phone_number_id: Digits = ""
     # Of a system user of the business; or a file that holds nothing else, which is better
     token: Secret = Secret()
     token_file: str = ""
@@ -260,7 +282,10 @@ class NtfySettings(Section, frozen=True, kw_only=True):
 
     base_url: Address = "https://ntfy.sh"
     # Needed; whoever knows it may write there, unless the server has access rules
-    topic: Annotated[str, Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$")] = ""
+    topic: Annotated[
+        str,
+        Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$", description="up to 64 letters, digits, - and _"),
+    ] = ""
     # Where it has: what the server gave, tk_...; or a file that holds nothing else, which is better
     token: Secret = Secret()
     token_file: str = ""

@@ -36,11 +36,21 @@ class RuleSettings(Section, frozen=True, kw_only=True):
         return Limits(self.per_turn, self.per_hour, self.per_day)
 
 
+HookName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[\w.]+:\w+$",
+        max_length=200,
+        description="a module and a class in it, such as my_hooks:Diary",
+    ),
+]
+
+
 class HooksSettings(Section, frozen=True, kw_only=True):
     """Code of the owner's that has a say over messages, answers and tool calls."""
 
     # Each `package.module:Class`, a kind of agent.dispatch.hooks.Hook
-    modules: tuple[Annotated[str, Meta(pattern=r"^[\w.]+:\w+$", max_length=200)], ...] = ()
+    modules: tuple[HookName, ...] = ()
 
 
 class AgentSettings(Section, frozen=True, kw_only=True):

@@ -42,7 +42,13 @@ class BoardSettings(Section, frozen=True):
     """Where the board is; what is wired to it is the board's own to say."""
 
     # First word of the names of its tools: board_gpio_write
-    name: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,15}$")] = "board"
+    name: Annotated[
+        str,
+        msgspec.Meta(
+            pattern="^[a-z][a-z0-9_]{0,15}$",
+            description="a word of 1 to 16 small letters, digits and _, such as board",
+        ),
+    ] = "board"
     # A device path; empty: /dev/barnacle-board, else a USB port that looks like such a board
     port: Annotated[str, msgspec.Meta(max_length=255)] = ""
     # "auto": 115200, and then as fast as the board agrees to; a number: that, and no other

@@ -7,13 +7,30 @@ from msgspec import Meta
 
 from agent.config import Secret, Section
 
-Name = Annotated[str, Meta(pattern=r"^(\*\.)?([a-z0-9_-]+\.)+[a-z0-9-]+$", max_length=253)]
+Name = Annotated[
+    str,
+    Meta(
+        pattern=r"^(\*\.)?([a-z0-9_-]+\.)+[a-z0-9-]+$",
+        max_length=253,
+        description="a host in small letters, such as example.org or *.example.org",
+    ),
+]
 # A host or address at home, and its port
-Spot = Annotated[str, Meta(pattern=r"^([a-z0-9._-]+|\[[0-9a-f:]+\]):[0-9]{1,5}$", max_length=253)]
+Spot = Annotated[
+    str,
+    Meta(
+        pattern=r"^([a-z0-9._-]+|\[[0-9a-f:]+\]):[0-9]{1,5}$",
+        max_length=253,
+        description="a host with its port, such as 192.168.1.20:8080",
+    ),
+]
 # Host, port and path, where a service is
 Base = Annotated[
     str,
-    Meta(pattern=r"^(|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?)$"),
+    Meta(
+        pattern=r"^(|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?)$",
+        description="a URL in small letters, such as http://192.168.1.20:8080",
+    ),
     Meta(max_length=2048),
 ]
 
@@ -92,7 +109,14 @@ class ShellSettings(Section, frozen=True, kw_only=True):
                 raise ValueError(f"environment is refused: {complaint}")
 
 
-_ToolName = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_]*\*?$", max_length=100)]
+_ToolName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[a-z][a-z0-9_]*\*?$",
+        max_length=100,
+        description="a tool, such as web_fetch, or the beginning of several, such as board_*",
+    ),
+]
 
 
 class DelegateSettings(Section, frozen=True, kw_only=True):
