@@ -223,11 +223,15 @@ class LarkSettings(Section, frozen=True, kw_only=True):
 
 
 class MatrixSettings(Section, frozen=True, kw_only=True):
-    """The `[channels.matrix]` section: an account on a homeserver, in rooms without encryption."""
+    """The `[channels.matrix]` section: an account on a homeserver."""
 
     # Where its client-server API answers
     base_url: Address = "https://matrix.org"
-    # The access token of a login of its own; or a file that holds nothing else, which is better
+    # The account's name, and its password; or a file that holds nothing else, which is better
+    user: str = ""
+    password: Secret = Secret()
+    password_file: str = ""
+    # Without them, the access token of a login; or a file that holds nothing else
     token: Secret = Secret()
     token_file: str = ""
     # In rooms of several it hears those who speak to it, or everybody, or nobody

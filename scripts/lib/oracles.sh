@@ -38,8 +38,13 @@ install_synapse() {
 }
 
 # The pretended model services of @copilotkit/aimock, whose authors never saw our fakes
-install_aimock() {
-    local target="$root/.barnacle/aimock" pinned="$root/tests/fakes/aimock"
+install_aimock() { install_npm aimock; }
+
+# What Element reads and writes in encrypted rooms with
+install_element() { install_npm element; }
+
+install_npm() { # NAME, as in tests/fakes
+    local target="$root/.barnacle/$1" pinned="$root/tests/fakes/$1"
     cmp --silent "$pinned/package-lock.json" "$target/package-lock.json" && return
     if ! command -v npm >/dev/null && [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null; then
         echo "test: installing nodejs and npm" >&2
@@ -49,7 +54,7 @@ install_aimock() {
                     apt-get -q -y install --no-install-recommends nodejs npm
         } >&2 || true
     fi
-    echo "test: installing aimock into .barnacle" >&2
+    echo "test: installing $1 into .barnacle" >&2
     rm -rf "$target.new" && mkdir -p "$target.new"
     cp "$pinned"/package*.json "$pinned/.npmrc" "$target.new"
     if npm ci --prefix "$target.new" --ignore-scripts --no-audit --no-fund --silent >&2; then

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -12,8 +12,9 @@ import httpx
 
 from agent.channels.base import Answer, Question
 from agent.channels.keeping import Keeping, Knows
-from agent.channels.matrix.api import MatrixApi
+from agent.channels.matrix.api import FixedToken, MatrixApi
 from agent.channels.matrix.channel import MatrixChannel
+from agent.channels.matrix.secrecy import encryption_for
 from agent.channels.place import Place
 from agent.clock import SystemClock
 from agent.config import Secret
@@ -33,11 +34,11 @@ class Troubled(httpx.AsyncHTTPTransport):
         self.loses_next_answer = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if self.next_send is not None and "/send/m.room.message/" in request.url.path:
+        if self.next_send is not None and "/send/m.room." in request.url.path:
             answer, self.next_send = self.next_send, None
             return answer
         response = await super().handle_async_request(request)
-        if self.loses_next_answer and "/send/m.room.message/" in request.url.path:
+        if self.loses_next_answer and "/send/m.room." in request.url.path:
             self.loses_next_answer = False
             await response.aclose()
             raise httpx.ReadError("cut off")
@@ -49,6 +50,8 @@ class MatrixPlatform:
 
     repeats_what_was_not_confirmed = True
     cannot: Mapping[str, str] = MappingProxyType({})
+    # What the rooms are from the beginning
+    state: Sequence[Mapping[str, object]] = ()
 
     def __init__(self, server: Synapse, relay: Relay, folder: Path) -> None:
         self._relay = relay
@@ -57,10 +60,12 @@ class MatrixPlatform:
         self.http = HttpClient(self.transport)
         self.anna, self.bert = server.account("anna"), server.account("bert")
         self.agent = server.account("barnacle")
-        self.chat = self.anna.make_room(self.agent.id, is_direct=True, preset="private_chat")
-        self.group = self.anna.make_room(self.agent.id, self.bert.id, preset="private_chat")
+        told = {"preset": "private_chat", "initial_state": list(self.state)}
+        self.chat = self.anna.make_room(self.agent.id, is_direct=True, **told)
+        self.group = self.anna.make_room(self.agent.id, self.bert.id, **told)
         self.bert.call("POST", f"/join/{self.group}", {})
         self.knows: Knows = lambda _: True
+        self.has_extra = True
         self._txn = itertools.count(1)
         self._last: tuple[str, dict[str, object], str] = ("", {}, "")
         self.channel = self.restarted()
@@ -68,8 +73,10 @@ class MatrixPlatform:
     def restarted(self) -> MatrixChannel:
         place = Place(self._folder / "matrix", Keeping(self._folder / "inbox"), self.knows)
         url = f"http://127.0.0.1:{self._relay.port}"
-        api = MatrixApi(url, Secret(self.agent.token), self.http)
-        return MatrixChannel(api, "mention", place, SystemClock())
+        api = MatrixApi(url, FixedToken(Secret(self.agent.token)), self.http)
+        clock = SystemClock()
+        crypt = encryption_for(api, place.folder, clock) if self.has_extra else None
+        return MatrixChannel(api, crypt, "mention", place, clock)
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
         named = text if not (is_group and calls) else f"{self.agent.id}: {text}"

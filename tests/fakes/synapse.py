@@ -100,9 +100,11 @@ class MatrixUser:
     """Somebody with a program for Matrix; each call waits for its answer."""
 
     def __init__(self, port: int, registered: dict[str, Any]) -> None:
-        self._base = f"http://127.0.0.1:{port}/_matrix"
+        self.server = f"http://127.0.0.1:{port}"
+        self._base = f"{self.server}/_matrix"
         self.id = str(registered["user_id"])
         self.token = str(registered["access_token"])
+        self.device = str(registered["device_id"])
         self._counted = itertools.count(1)
 
     def call(self, method: str, path: str, body: object = None, **query: object) -> Any:

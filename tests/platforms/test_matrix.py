@@ -52,6 +52,7 @@ def test_without_a_token_it_says_where_one_goes(tmp_path: Path) -> None:
         platform("matrix").open(wanted(1), reach(tmp_path))
 
 
-def test_a_token_is_told_to_whoever_keeps_it_out_of_texts() -> None:
-    given = {"BARNACLE_MATRIX_TOKEN": "syt_hunter2"}
-    assert [one.reveal() for one in platform("matrix").secrets(wanted(1), given)] == ["syt_hunter2"]
+def test_its_secrets_are_told_to_whoever_keeps_them_out_of_texts() -> None:
+    given = {"BARNACLE_MATRIX_TOKEN": "syt_hunter2", "BARNACLE_MATRIX_PASSWORD": "hunter3"}
+    told = [one.reveal() for one in platform("matrix").secrets(wanted(1), given)]
+    assert told == ["syt_hunter2", "hunter3"]

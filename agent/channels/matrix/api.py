@@ -5,9 +5,10 @@ The only module that knows addresses; the token is never part of an error.
 
 import json
 import re
-from collections.abc import AsyncIterable, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Any
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 
 from agent.channels import rest
@@ -23,6 +24,14 @@ MAX_ANSWER_BYTES = 8 * 1024 * 1024
 # Server and file: neither has a character that leads to another address
 _MEDIA = re.compile(r"mxc://([A-Za-z0-9.:\[\]-]{1,255})/([A-Za-z0-9_=-]{1,255})")
 _CLIENT = "/_matrix/client/v3"
+_SOFT = (
+    "the Matrix server has let this login lapse (soft logout): log in again with the same device "
+    "and put the new token into channels.matrix"
+)
+_HARD = (
+    "the Matrix server does not know this token: log in again and put the new one into "
+    "channels.matrix.token_file"
+)
 
 
 class MatrixRefused(MessageRefused):
@@ -34,13 +43,70 @@ class MatrixRefused(MessageRefused):
         self.code = code
 
 
+class Lapsed(ChannelRefused):
+    """The server does not know the token any more.
+
+    Args:
+        is_soft: it knows the login still, and waits for a new token.
+    """
+
+    def __init__(self, *, is_soft: bool) -> None:
+        super().__init__(_SOFT if is_soft else _HARD)
+        self.is_soft = is_soft
+
+
+class Access(Protocol):
+    """Where tokens come from."""
+
+    async def token(self) -> Secret:
+        """The one to use now.
+
+        Raises:
+            ChannelError: there is none.
+        """
+
+    async def renew(self, used: Secret, lapsed: Lapsed) -> None:
+        """Have another one.
+
+        Raises:
+            ChannelError: there is none; where it cannot be had this way, `lapsed`.
+        """
+
+    async def start_over(self) -> bool:
+        """Have the next token be that of another login; False where a person has to."""
+
+    def proof(self, account: str) -> dict[str, object]:
+        """What shows beside a token that the account is ours; may be empty."""
+
+
+class FixedToken:
+    """A token that was given, and that nobody here can renew."""
+
+    def __init__(self, token: Secret) -> None:
+        self._token = token
+
+    async def token(self) -> Secret:
+        return self._token
+
+    async def renew(self, used: Secret, lapsed: Lapsed) -> None:
+        raise lapsed
+
+    async def start_over(self) -> bool:
+        return False
+
+    def proof(self, account: str) -> dict[str, object]:
+        return {}
+
+
 class MatrixApi:
     """One account on its homeserver."""
 
-    def __init__(self, base_url: str, token: Secret, http: HttpClient) -> None:
+    def __init__(self, base_url: str, access: Access, http: HttpClient) -> None:
         self._base_url = base_url.rstrip("/")
-        self._token = token
+        self._access = access
         self._http = http
+        # Of the login, once somebody asked who we are; empty where it has none
+        self.device = ""
 
     async def whoami(self) -> str:
         """The account that the token belongs to.
@@ -52,6 +118,8 @@ class MatrixApi:
             told = await self.call("GET", "/account/whoami")
         except MatrixRefused as err:
             raise ChannelRefused(f"{err}: look at channels.matrix.base_url and token") from err
+        device = told.get("device_id")
+        self.device = device if isinstance(device, str) else ""
         account = told.get("user_id")
         if not isinstance(account, str) or not account.startswith("@"):
             raise ChannelRefused("no Matrix server answers at channels.matrix.base_url")
@@ -74,18 +142,38 @@ class MatrixApi:
         asked = f"?{urlencode(query)}" if query else ""
         is_held = path == "/sync"
         url = f"{self._base_url}{_CLIENT}{path}{asked}"
-        request = rest.json_request(method, url, self._headers(), body, is_held_open=is_held)
-        return await self._result(request, SYNC_TIMEOUT_S if is_held else rest.CALL_TIMEOUT_S)
+        request = rest.json_request(method, url, {}, body, is_held_open=is_held)
+        limit_s = SYNC_TIMEOUT_S if is_held else rest.CALL_TIMEOUT_S
+        token = await self._access.token()
+        try:
+            return await self._result(_with(request, token), limit_s)
+        except Lapsed as err:
+            await self._access.renew(token, err)
+        return await self._result(_with(request, await self._access.token()), limit_s)
+
+    async def start_over(self) -> bool:
+        """Have the next call be another login's; False where a person has to see to that."""
+        return await self._access.start_over()
+
+    def proof(self, account: str) -> dict[str, object]:
+        """What goes with a call that a token alone is not enough for."""
+        return self._access.proof(account)
 
     async def upload(self, name: str, kind: str, content: AsyncIterable[bytes], size: int) -> str:
         """The address of a file that the server has from now on."""
-        headers = self._headers() | {"content-type": kind, "content-length": str(size)}
+        headers = {"content-type": kind, "content-length": str(size)}
         url = f"{self._base_url}/_matrix/media/v3/upload?{urlencode({'filename': name})}"
-        request = HttpRequest("POST", url, headers, content)
-        told = await self._result(request, rest.UPLOAD_TIMEOUT_S)
+        request, token = HttpRequest("POST", url, headers, content), await self._access.token()
+        try:
+            told = await self._result(_with(request, token), rest.UPLOAD_TIMEOUT_S)
+        except Lapsed as err:
+            await self._access.renew(token, err)
+            # Some of the file is read: it begins again from its start
+            raise ChannelUnavailable("the Matrix server wanted a new token") from err
         return str(told.get("content_uri", ""))
 
-    def download(self, address: str) -> AbstractAsyncContextManager[HttpAnswer]:
+    @asynccontextmanager
+    async def download(self, address: str) -> AsyncIterator[HttpAnswer]:
         """A file.
 
         Raises:
@@ -95,17 +183,22 @@ class MatrixApi:
         if found is None:
             raise ChannelUnavailable("it has no address that can be used")
         path = f"/_matrix/client/v1/media/download/{found[1]}/{found[2]}"
-        request = HttpRequest("GET", f"{self._base_url}{path}", self._headers())
-        return rest.file_from(self._http, request, rest.CALL_TIMEOUT_S)
-
-    def _headers(self) -> dict[str, str]:
-        return {"authorization": f"Bearer {self._token.reveal()}"}
+        request = HttpRequest("GET", f"{self._base_url}{path}")
+        request = _with(request, await self._access.token())
+        async with rest.file_from(self._http, request, rest.CALL_TIMEOUT_S) as answer:
+            yield answer
 
     async def _result(self, request: HttpRequest, timeout_s: float) -> dict[str, Any]:
         reply = await rest.asked(self._http, request, timeout_s, MAX_ANSWER_BYTES)
         if reply.status == rest.OK:
             return reply.fields
         raise _trouble(reply)
+
+
+def _with(request: HttpRequest, token: Secret) -> HttpRequest:
+    """Without a token nobody is told that there is one."""
+    given = {"authorization": f"Bearer {token.reveal()}"} if token else {}
+    return replace(request, headers={**request.headers, **given})
 
 
 def quoted(part: str) -> str:
@@ -128,20 +221,9 @@ def _trouble(reply: rest.Reply) -> ChannelError:
         return ChannelUnavailable(text, retry_after_s=wait_s)
     if reply.status >= rest.SERVER_ERRORS:
         return ChannelUnavailable(f"the Matrix server is in trouble ({reply.status} {reason})")
-    if reply.status == rest.UNAUTHORIZED:
-        return ChannelRefused(_unknown(is_soft=reply.fields.get("soft_logout") is True))
+    # A call that wants more than a token says what
+    if reply.status == rest.UNAUTHORIZED and "flows" not in reply.fields:
+        return Lapsed(is_soft=reply.fields.get("soft_logout") is True)
     if code == "M_USER_DEACTIVATED":
         return ChannelRefused("the Matrix account of channels.matrix was deactivated")
     return MatrixRefused(reply.status, code, reason)
-
-
-def _unknown(*, is_soft: bool) -> str:
-    if is_soft:
-        return (
-            "the Matrix server has let this login lapse (soft logout): log in again with the same "
-            "device and put the new token into channels.matrix"
-        )
-    return (
-        "the Matrix server does not know this token: log in again and put the new one into "
-        "channels.matrix.token_file"
-    )

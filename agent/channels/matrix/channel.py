@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from agent.channels import worded
 from agent.channels.answers import OpenQuestions
@@ -22,6 +23,9 @@ from agent.clock import Clock
 from agent.errors import ChannelError
 from agent.messages import Address, Inbound, Outbound
 
+if TYPE_CHECKING:
+    from agent.channels.matrix.encryption.encryption import Encryption
+
 _log = logging.getLogger(__name__)
 
 # The server is told to show it somewhat longer
@@ -36,7 +40,11 @@ _SIGNS = {Mark.SEEN: "👀", Mark.DONE: "👍", Mark.FAILED: "😢"}
 
 
 class MatrixChannel(Channel):
-    """One account on its homeserver."""
+    """One account on its homeserver.
+
+    Args:
+        crypt: reads and writes in encrypted rooms; None where nothing is installed for it.
+    """
 
     name = NAME
     abilities = Abilities(
@@ -49,11 +57,19 @@ class MatrixChannel(Channel):
         asks=True,
     )
 
-    def __init__(self, api: MatrixApi, groups: Groups, place: Place, clock: Clock) -> None:
+    def __init__(
+        self,
+        api: MatrixApi,
+        crypt: "Encryption | None",
+        groups: Groups,
+        place: Place,
+        clock: Clock,
+    ) -> None:
+        self._crypt = crypt
         self.pulse: Pulse = Pulse(clock)
         self._api = api
         position = Position(place.folder / "position.json")
-        self._sending = Sending(api, Rooms(api), position, clock)
+        self._sending = Sending(api, Rooms(api), position, self._crypt, clock)
         self._questions = OpenQuestions()
         files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
         ears = Ears(self._questions, files, place.keeping, place.knows, groups)
@@ -101,6 +117,8 @@ class MatrixChannel(Channel):
 
     async def aclose(self) -> None:
         await self._sending.drafts.aclose()
+        if self._crypt is not None:
+            await self._crypt.aclose()
 
     async def _type(self, room: str, told: Mapping[str, object]) -> None:
         path = f"/rooms/{quoted(room)}/typing/{quoted(self._sending.account)}"

@@ -64,6 +64,18 @@ class InviteState(Struct, frozen=True):
     events: list[Any] = field(default_factory=list)
 
 
+class ToDevice(Struct, frozen=True):
+    """What devices said to ours alone."""
+
+    events: list[Any] = field(default_factory=list)
+
+
+class DeviceLists(Struct, frozen=True):
+    """Whose devices are others than before."""
+
+    changed: list[Any] = field(default_factory=list)
+
+
 class Joined(Struct, frozen=True):
     """A room that we are in."""
 
@@ -88,6 +100,11 @@ class Sync(Struct, frozen=True):
 
     next_batch: str = ""
     rooms: Rooms = field(default_factory=Rooms)
+    to_device: ToDevice = field(default_factory=ToDevice)
+    device_lists: DeviceLists = field(default_factory=DeviceLists)
+    # Keys that the server has of ours, by kind
+    device_one_time_keys_count: dict[str, int] = field(default_factory=dict)
+    device_unused_fallback_key_types: list[str] | None = None
 
 
 def sync_in(told: object) -> Sync | None:

@@ -16,6 +16,7 @@ from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.keeping import Keeping, Knows
 from agent.channels.matrix.api import HOLD_MS, MatrixApi, MatrixRefused, quoted
 from agent.channels.matrix.events import Event, Joined, Sync, events_in, sync_in
+from agent.channels.matrix.secrecy import Secrecy
 from agent.channels.matrix.sending import Sending
 from agent.channels.matrix.understanding import (
     NAME,
@@ -26,11 +27,12 @@ from agent.channels.matrix.understanding import (
     file_of,
     is_for_us,
     is_message,
+    is_sealed,
     membership,
     understood,
 )
 from agent.clock import Clock
-from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, NetworkError
+from agent.errors import ChannelRefused, ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer
 from agent.messages import Attachment, Inbound, Provenance
 
@@ -47,7 +49,12 @@ _FILTER = {
     "account_data": _NOTHING,
     "room": {
         "timeline": {
-            "types": ["m.room.message", "m.room.encrypted", "m.room.member"],
+            "types": [
+                "m.room.message",
+                "m.room.encrypted",
+                "m.room.member",
+                "m.room.encryption",
+            ],
             "limit": MAX_EVENTS,
         },
         "state": _NOTHING,
@@ -55,10 +62,6 @@ _FILTER = {
         "account_data": _NOTHING,
     },
 }
-CANNOT_READ = (
-    "This room is encrypted, and I cannot read what is written in it. "
-    "Please invite me to a room without encryption."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ class Listening:
         self._sending = sending
         self._rooms = sending.rooms
         self._position = sending.position
+        self._crypt = sending.crypt
+        self._secrecy = Secrecy(sending.crypt, sending, clock)
         self._pulse = pulse
         self._clock = clock
         self._me = Self("", "")
@@ -101,6 +106,8 @@ class Listening:
         while True:
             sync = await self._sync()
             self._pulse.beat()
+            if self._crypt is not None:
+                await self._late(deliver, has_keys=await self._crypt.learn(sync))
             for room, invited in sync.rooms.invite.items():
                 await self._invited(room, events_in(invited.invite_state.events))
             if self._position.after:
@@ -112,9 +119,9 @@ class Listening:
             await self._position.advance(sync.next_batch)
 
     async def _introduce(self) -> None:
-        account = await self._api.whoami()
-        self._sending.account = account
-        await self._position.load(account)
+        account = await self._sending.introduce()
+        if self._crypt is not None and not self._position.after:
+            await self._crypt.forget_devices()
         name = ""
         try:
             told = await self._api.call("GET", f"/profile/{quoted(account)}/displayname")
@@ -170,12 +177,25 @@ class Listening:
                 _log.info("everybody has left a room: so do we")
                 await self._api.call("POST", f"/rooms/{quoted(room)}/leave", {})
                 return
+        if self._crypt is not None and any(one.type == "m.room.encryption" for one in events):
+            self._crypt.forget_rules(room)
         for event in events:
-            if event.type == "m.room.encrypted":
-                await self._tell_unreadable(room)
-            elif is_message(event, self._me):
-                await self._take(room, event, deliver)
-                self._pulse.beat()
+            read: Event | None = event
+            if is_sealed(event, self._me):
+                read = await self._secrecy.read(room, event)
+            if read is not None:
+                await self._heard(room, read, deliver)
+
+    async def _late(self, deliver: Deliver, *, has_keys: bool) -> None:
+        """What could not be read when it came, and can be now."""
+        for room, event in await self._secrecy.held(has_keys=has_keys):
+            await self._heard(room, event, deliver)
+            await self._secrecy.done(event)
+
+    async def _heard(self, room: str, event: Event, deliver: Deliver) -> None:
+        if is_message(event, self._me):
+            await self._take(room, event, deliver)
+            self._pulse.beat()
 
     def _since_asked(self, events: list[Event]) -> tuple[list[Event], bool]:
         """Without what was said before anybody asked us in, and whether they did just now."""
@@ -223,7 +243,9 @@ class Listening:
             found = events_in([await self._api.call("GET", path)])
         except MatrixRefused:
             return None
-        return found[0] if found else None
+        if not found or found[0].type != "m.room.encrypted":
+            return found[0] if found else None
+        return await self._secrecy.look(room, found[0])
 
     async def _with_file(self, inbound: Inbound, file: File | None) -> Inbound:
         if file is None:
@@ -239,15 +261,13 @@ class Listening:
         if not file.address:
             return "it is encrypted"
         async with self._api.download(file.address) as answer:
-            return await self._ears.keeping.keep(_pieces(answer), file.kind, file.name)
-
-    async def _tell_unreadable(self, room: str) -> None:
-        if not self._position.was_told(room):
-            await self._position.tell(room)
-            try:
-                await self._sending.say(room, CANNOT_READ)
-            except ChannelError as err:
-                _log.info("an encrypted room was not told that it is: %s", err)
+            pieces = _pieces(answer)
+            if file.sealed:
+                opened = self._secrecy.file(pieces, file.sealed)
+                if opened is None:
+                    return "it is encrypted"
+                pieces = opened
+            return await self._ears.keeping.keep(pieces, file.kind, file.name)
 
 
 async def _pieces(answer: HttpAnswer) -> AsyncIterator[bytes]:

@@ -5,6 +5,7 @@ import logging
 import secrets
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.channels.drafts import Draft, Drafts
 from agent.channels.matrix.api import MatrixApi, MatrixRefused, quoted
@@ -15,6 +16,9 @@ from agent.channels.outgoing import Unfinished, unsendable
 from agent.clock import Clock
 from agent.errors import MessageRefused
 from agent.messages import Attachment, Outbound
+
+if TYPE_CHECKING:
+    from agent.channels.matrix.encryption.encryption import Encryption
 
 _log = logging.getLogger(__name__)
 
@@ -29,10 +33,18 @@ _KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
 class Sending:
     """Sends messages, in the order in which it is asked to."""
 
-    def __init__(self, api: MatrixApi, rooms: Rooms, position: Position, clock: Clock) -> None:
+    def __init__(
+        self,
+        api: MatrixApi,
+        rooms: Rooms,
+        position: Position,
+        crypt: "Encryption | None",
+        clock: Clock,
+    ) -> None:
         self._api = api
         self.rooms = rooms
         self.position = position
+        self.crypt = crypt
         self.drafts = MatrixDrafts(self, clock)
         self._unfinished = Unfinished()
         self.account = ""
@@ -45,19 +57,41 @@ class Sending:
         """
         if not self.account:
             # Its name belongs to each event, and listening may not have begun
-            self.account = await self._api.whoami()
-            await self.position.load(self.account)
+            await self.introduce()
         await self._unfinished.go_on(message, self._say, self._give)
+
+    async def introduce(self) -> str:
+        """Know whose login it is, and have it known to those who write to it.
+
+        Raises:
+            ChannelError: not now, or never.
+        """
+        account = await self._api.whoami()
+        await self.position.load(account)
+        if self.crypt is not None:
+            await self.crypt.introduce(account, self._api.device)
+        self.account = account
+        return account
 
     async def say(self, room: str, markdown: str) -> str:
         return await self.put(room, content_of(markdown), secrets.token_hex(8))
 
     async def put(self, room: str, content: dict[str, object], known: str) -> str:
         """The event's id; the same again under the same name is the same event."""
-        series = self.position.series
-        path = f"/rooms/{quoted(room)}/send/m.room.message/barnacle-{series}-{known}"
+        series, kind = self.position.series, "m.room.message"
+        if self.crypt is not None and await self.is_sealed(room):
+            people = (await self.rooms.people(room)).names
+            content = await self.crypt.sealed(room, people, kind, content)
+            kind = "m.room.encrypted"
+        path = f"/rooms/{quoted(room)}/send/{kind}/barnacle-{series}-{known}"
         told = await self._api.call("PUT", path, content)
         return str(told.get("event_id") or "")
+
+    async def is_sealed(self, room: str) -> bool:
+        """Whether what is said there goes to its people's devices alone."""
+        if self.crypt is None or self.crypt.is_foreign:
+            return False
+        return await self.crypt.is_encrypted(room)
 
     def place(
         self, content: dict[str, object], message_id: str, room: str, thread: str | None
@@ -85,11 +119,11 @@ class Sending:
 
     async def _give(self, message: Outbound, file: Attachment) -> None:
         known = f"{_known(message)}-{message.files.index(file)}"
-        content = await self._content(file)
+        content = await self._content(message.recipient, file)
         there = self.place(content, "", message.recipient, message.thread)
         await self.put(message.recipient, there, known)
 
-    async def _content(self, file: Attachment) -> dict[str, object]:
+    async def _content(self, room: str, file: Attachment) -> dict[str, object]:
         if trouble := unsendable(file, MAX_FILE_BYTES, "go over Matrix from here"):
             return content_of(trouble)
         path = Path(file.path)
@@ -97,12 +131,27 @@ class Sending:
         kind = file.media_type if "/" in file.media_type else "application/octet-stream"
         try:
             size = (await asyncio.to_thread(path.stat)).st_size
-            address = await self._api.upload(name, kind, _pieces(path, size), size)
+            where = await self._uploaded(room, path, size, (name, kind))
         except OSError as err:
             raise MessageRefused(f"a file cannot be read: {err.strerror}") from err
         what = _KINDS.get(kind.partition("/")[0], "m.file")
         about = {"mimetype": kind, "size": size}
-        return {"msgtype": what, "body": name, "filename": name, "url": address, "info": about}
+        return {"msgtype": what, "body": name, "filename": name, "info": about, **where}
+
+    async def _uploaded(
+        self, room: str, path: Path, size: int, named: tuple[str, str]
+    ) -> dict[str, object]:
+        """Where the file is from now on; sealed where the room is."""
+        pieces = _pieces(path, size)
+        if not await self.is_sealed(room):
+            return {"url": await self._api.upload(*named, pieces, size)}
+        from agent.channels.matrix.encryption.files import Sealing  # noqa: PLC0415 - 9 MB for a file
+
+        sealing = Sealing()
+        # The server is told neither what it is nor what it is called
+        told = ("file", "application/octet-stream")
+        address = await self._api.upload(*told, sealing.sealed(pieces), size)
+        return {"file": sealing.told(address)}
 
 
 class MatrixDrafts(Drafts):

@@ -5,7 +5,7 @@ messages; what is answered to is quoted and nobody's order.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from agent.channels.matrix.events import Event, is_id
@@ -53,6 +53,8 @@ class File:
     address: str
     kind: str
     name: str
+    # With what it is opened; empty where it lies there as it is
+    sealed: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,15 @@ def is_message(event: Event, me: Self) -> bool:
         and event.sender != me.account
         and event.relation.kind != "m.replace"
         and (event.text("msgtype") in _WORDS or event.text("msgtype") in _FILES)
+        and all(is_id(one) for one in (event.sender, event.event_id))
+    )
+
+
+def is_sealed(event: Event, me: Self) -> bool:
+    """Whether somebody else says in it what only a key shows."""
+    return (
+        event.type == "m.room.encrypted"
+        and event.sender != me.account
         and all(is_id(one) for one in (event.sender, event.event_id))
     )
 
@@ -126,7 +137,11 @@ def file_of(event: Event) -> File | None:
     kind = info.get("mimetype") if isinstance(info, dict) else None
     known = kind if isinstance(kind, str) and "/" in kind else "application/octet-stream"
     name = event.text("filename") or event.text("body")
-    return File(what, event.text("url"), printable_line(known, 100), name)
+    told = event.content.get("file")
+    sealed: dict[str, Any] = told if isinstance(told, dict) else {}
+    address = sealed.get("url") if sealed else event.text("url")
+    there = address if isinstance(address, str) else ""
+    return File(what, there, printable_line(known, 100), name, sealed)
 
 
 def _words(event: Event) -> str:

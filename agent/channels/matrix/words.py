@@ -4,10 +4,10 @@ import re
 
 from agent.channels.matrix.api import encoded
 
-# Twice as text and once as HTML it is well below the 64 KB of an event
+# Twice as text, once as HTML and a third more where it is encrypted, it is below an event's 64 KB
 MAX_PART_BYTES = 8000
 # What is above is sent without its HTML
-MAX_CONTENT_BYTES = 48_000
+MAX_CONTENT_BYTES = 32_000
 _BLOCKS = re.compile(r"(<pre>.*?</pre>)", re.DOTALL)
 
 

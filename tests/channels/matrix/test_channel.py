@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from agent.channels.matrix.api import MatrixApi
-from agent.channels.matrix.listening import CANNOT_READ
+from agent.channels.matrix.api import FixedToken, MatrixApi
+from agent.channels.matrix.secrecy import CANNOT_READ
 from agent.config import Secret
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.http import HttpClient
@@ -37,7 +37,8 @@ async def test_an_encrypted_room_is_told_once_that_it_cannot_be_read(
     state = [{"type": "m.room.encryption", "content": content}]
     room = platform.anna.make_room(platform.agent.id, is_direct=True, initial_state=state)
     secret = {**content, "ciphertext": "x", "session_id": "x"}
-    async with listening(platform.channel) as listener:
+    platform.has_extra = False
+    async with listening(platform.restarted()) as listener:
         await until_joined(platform.anna, room, platform.agent.id)
         for number in range(2):
             path = f"/rooms/{room}/send/m.room.encrypted/{number}"
@@ -132,7 +133,7 @@ async def test_a_login_that_lapsed_is_explained() -> None:
     transport = httpx.MockTransport(lambda _: lapsed)
     http = HttpClient(transport)
     with pytest.raises(ChannelRefused, match="soft logout"):
-        await MatrixApi("http://x", Secret("syt_x"), http).whoami()
+        await MatrixApi("http://x", FixedToken(Secret("syt_x")), http).whoami()
     await http.aclose()
 
 
