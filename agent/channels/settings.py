@@ -77,6 +77,22 @@ IrcChannelName = Annotated[
 ]
 
 
+XmppAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^([^\s@/\"&'<>:\x00]{1,256}@[A-Za-z0-9.-]{1,253})?$",
+        description="an address such as barnacle@example.org",
+    ),
+]
+XmppServer = Annotated[
+    str,
+    Meta(
+        pattern=r"^(xmpps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)?$",
+        description="a server, such as xmpp://xmpp.example.org:5222",
+    ),
+]
+
+
 class TerminalSettings(Section, frozen=True, kw_only=True):
     """The `[terminal]` section: the chat in a terminal."""
 
@@ -295,6 +311,21 @@ class NtfySettings(Section, frozen=True, kw_only=True):
     token_file: str = ""
 
 
+class XmppSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.xmpp]` section: an account on any server; needs the extra `xmpp`."""
+
+    # Its own, which the server knows it by
+    address: XmppAddress = ""
+    password: Secret = Secret()
+    password_file: str = ""
+    # Where the address does not lead: xmpp:// begins TLS, xmpps:// has it from the first byte
+    server: XmppServer = ""
+    # The certificate of an authority of one's own
+    ca_file: str = ""
+    # Those it is in, where it hears who speaks to it
+    rooms: Annotated[tuple[XmppAddress, ...], Meta(max_length=50)] = ()
+
+
 class SpeechSettings(Section, frozen=True, kw_only=True):
     """The `[channels.speech]` section: a service that writes down what was said."""
 
@@ -323,4 +354,5 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     whatsapp: WhatsAppSettings | None = None
     mqtt: MqttSettings | None = None
     ntfy: NtfySettings | None = None
+    xmpp: XmppSettings | None = None
     speech: SpeechSettings | None = None

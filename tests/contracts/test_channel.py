@@ -19,6 +19,7 @@ from tests.fakes import (
     synapse,
     telegram_server,
     whatsapp_platform,
+    xmpp_conversation,
 )
 from tests.fakes.discord_platform import DiscordPlatform
 from tests.fakes.email_platform import EmailPlatform, Writer
@@ -135,6 +136,12 @@ async def lark(folder: Path) -> AsyncIterator[Platform]:
         await http.aclose()
 
 
+@contextlib.asynccontextmanager
+async def xmpp(folder: Path) -> AsyncIterator[Platform]:
+    async with xmpp_conversation.platform(folder) as (made, _):
+        yield made
+
+
 PLATFORMS = {
     "telegram": telegram,
     "signal": signal,
@@ -148,6 +155,7 @@ PLATFORMS = {
     "email": email,
     "matrix": matrix,
     "whatsapp": whatsapp,
+    "xmpp": xmpp,
 }
 
 

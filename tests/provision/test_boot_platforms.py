@@ -37,6 +37,8 @@ SHAPES: Mapping[tuple[str, str], object] = {
     ("webhook", "reply_url"): "https://example.org/answers",
     ("webhook", "secret"): "whsec_aGlkZGVuSGlkZGVuSGlkZGVuSGlkZGVuSGlkZGVu",
     ("whatsapp", "phone_number_id"): "123456789012345",
+    ("xmpp", "address"): "barnacle@example.org",
+    ("xmpp", "rooms"): ["lab@rooms.example.org"],
 }
 # Of two ways in a card says one
 OTHER_WAY = {("slack", "signing_secret"), ("matrix", "token")}

@@ -37,6 +37,8 @@ TABLES = {
     "whatsapp": f'base_url = "http://{_NOBODY}"\nphone_number_id = "1"\n'
     'token = "x-of-the-tests"\napp_secret = "x-of-the-tests"',
     "mattermost": f'base_url = "http://{_NOBODY}"\ntoken = "token-of-the-tests"',
+    "xmpp": f'address = "b@example.org"\nserver = "xmpp://{_NOBODY}"\n'
+    'password = "x-of-the-tests"',
     "webhook": f'reply_url = "http://{_NOBODY}/"\nsecret = "whsec_{"A" * 43}="',
 }
 

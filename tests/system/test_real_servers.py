@@ -19,6 +19,7 @@ from tests.fakes.email_conversation import email
 from tests.fakes.irc_conversation import irc
 from tests.fakes.left_behind import all_confirmed
 from tests.fakes.matrix_conversation import matrix
+from tests.fakes.xmpp_conversation import xmpp
 
 LIMIT_S = 25.0
 pytestmark = pytest.mark.timeout(90)
@@ -46,7 +47,7 @@ class Talk(Protocol):
 
 
 Opens = Callable[[Path], AbstractAsyncContextManager[Talk]]
-TALKS: dict[str, Opens] = {"email": email, "irc": irc, "matrix": matrix}
+TALKS: dict[str, Opens] = {"email": email, "irc": irc, "matrix": matrix, "xmpp": xmpp}
 
 
 async def until(condition: Callable[[], object]) -> None:

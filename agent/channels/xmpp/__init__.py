@@ -1,0 +1,1 @@
+"""XMPP: an account on any server, on slixmpp."""

@@ -1,0 +1,72 @@
+"""Messages that were said, until the server, or the room, has said that it has them."""
+
+import asyncio
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element
+
+from agent.channels.xmpp.stanzas import bare
+from agent.errors import MessageRefused
+from agent.printable import printable_line
+
+MAX_REASON_CHARS = 200
+_STANZAS = "{urn:ietf:params:xml:ns:xmpp-stanzas}"
+
+
+class XmppRefused(MessageRefused):
+    """The server, a room or a person's server says no; `condition` is its word for why."""
+
+    def __init__(self, text: str, condition: str) -> None:
+        super().__init__(text)
+        self.condition = condition
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    to: str
+    is_to_room: bool
+    confirmed: asyncio.Future[None]
+
+
+class Unconfirmed:
+    """Those of one connection, by their ids."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, _Said] = {}
+
+    def expect(self, known: str, to: str, *, is_to_room: bool) -> asyncio.Future[None]:
+        confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._said[known] = _Said(bare(to), is_to_room, confirmed)
+        return confirmed
+
+    def forget(self, known: str) -> None:
+        del self._said[known]
+
+    def acknowledged(self, known: str) -> None:
+        """The server has it. A room's own word is worth more, and comes later."""
+        said = self._said.get(known)
+        if said is not None and not said.is_to_room and not said.confirmed.done():
+            said.confirmed.set_result(None)
+
+    def takes(self, told: Element) -> bool:
+        """Whether a message is only the word that one of ours was not taken."""
+        said = self._said.get(told.get("id", ""))
+        sender = bare(told.get("from", ""))
+        if said is None or said.confirmed.done() or sender not in {said.to, ""}:
+            return False
+        if told.get("type") == "error":
+            said.confirmed.set_exception(refusal(told, said.to))
+            return True
+        if said.is_to_room and told.get("type") == "groupchat":
+            said.confirmed.set_result(None)
+        return False
+
+
+def refusal(told: Element, by: str) -> XmppRefused:
+    """What an error of `by` says."""
+    named = [one for error in told for one in error if one.tag.startswith(_STANZAS)]
+    texts = [one.text or "" for one in named if one.tag == f"{_STANZAS}text"]
+    names = [one.tag.removeprefix(_STANZAS) for one in named if one.tag != f"{_STANZAS}text"]
+    condition = names[0] if names else ""
+    why = next(filter(None, texts), condition) or "no reason is given"
+    shown = (printable_line(one, MAX_REASON_CHARS) for one in (by, why))
+    return XmppRefused(" does not take it: ".join(shown), condition)

@@ -1,0 +1,109 @@
+"""The rooms that the agent is in, and who is there: a nick alone is nobody."""
+
+import logging
+from dataclasses import dataclass, field
+from xml.etree.ElementTree import Element
+
+from agent.channels.xmpp.confirming import XmppRefused
+from agent.channels.xmpp.connection import Connection
+from agent.channels.xmpp.stanzas import ROOM, ROOM_USER, Message, bare, element, host_of, within
+from agent.printable import printable_line
+
+_log = logging.getLogger(__name__)
+
+# A room shows everybody who is there before it lets somebody in
+MAX_PEOPLE = 5000
+MAX_NICK_CHARS = 100
+# Somebody else has our name there: so many underlines are tried behind it
+MAX_TRIED_NICKS = 3
+_SELF = "110"
+
+
+@dataclass(slots=True)
+class Room:
+    """One room; `people` are the true addresses of those in it, where it tells them."""
+
+    address: str
+    nick: str
+    is_in: bool = False
+    tried: int = 0
+    people: dict[str, str] = field(default_factory=dict)
+
+
+class Rooms:
+    """Those of one connection, by their addresses."""
+
+    def __init__(self, connection: Connection, addresses: tuple[str, ...], nick: str) -> None:
+        self._connection = connection
+        self._rooms = {one.lower(): Room(one.lower(), nick) for one in addresses}
+
+    def __contains__(self, address: str) -> bool:
+        return address in self._rooms
+
+    def nick(self, room: str) -> str:
+        return self._rooms[room].nick
+
+    async def enter(self) -> None:
+        """Ask to be let in wherever we are not; those that have forgotten us are asked again."""
+        for room in self._rooms.values():
+            if room.is_in:
+                await self._look(room)
+            if not room.is_in:
+                self._knock(room)
+
+    def take(self, told: Element) -> None:
+        """A presence, of which some are those of rooms."""
+        address, _, nick = told.get("from", "").partition("/")
+        room = self._rooms.get(address)
+        if room is None:
+            return
+        codes = {one.get("code") for one in told.iter(f"{{{ROOM_USER}}}status")}
+        if told.get("type") == "error":
+            self._kept_out(room, told)
+        elif told.get("type") == "unavailable":
+            room.people.pop(nick, None)
+            if _SELF in codes and room.is_in:
+                room.is_in = False
+                _log.warning("put out of %s", printable_line(address, MAX_NICK_CHARS))
+        else:
+            item = next(told.iter(f"{{{ROOM_USER}}}item"), None)
+            if len(room.people) < MAX_PEOPLE and item is not None:
+                room.people[nick] = bare(item.get("jid", ""))
+            if _SELF in codes:
+                room.is_in, room.nick = True, nick
+
+    def person(self, message: Message) -> str:
+        """Who wrote it, for ever the same; empty where the room does not tell.
+
+        An address counts only from rooms of our own server: others could claim any.
+        """
+        room = self._rooms[message.bare]
+        address = message.address or room.people.get(message.nick, "")
+        host, own = host_of(room.address), self._connection.host
+        if address and (host == own or host.endswith(f".{own}")):
+            return address
+        return f"{room.address}/{message.occupant}" if message.occupant else ""
+
+    async def _look(self, room: Room) -> None:
+        try:
+            await self._connection.ping(f"{room.address}/{room.nick}")
+        except XmppRefused as err:
+            # Others say that a program of theirs knows no such question
+            if err.condition in {"not-acceptable", "item-not-found", "remote-server-not-found"}:
+                room.is_in = False
+
+    def _knock(self, room: Room) -> None:
+        nothing = element(ROOM, "history", maxstanzas="0")
+        wish = within(element(ROOM, "x"), [nothing])
+        self._connection.present(f"{room.address}/{room.nick}", children=[wish])
+
+    def _kept_out(self, room: Room, told: Element) -> None:
+        reason = next((one.tag.partition("}")[2] for error in told for one in error), "")
+        if reason == "conflict" and room.tried < MAX_TRIED_NICKS:
+            room.tried += 1
+            room.nick += "_"
+            self._knock(room)
+            return
+        if not room.is_in:
+            shown = printable_line(f"{room.address}: {reason}", 4 * MAX_NICK_CHARS)
+            _log.warning("not let into %s", shown)

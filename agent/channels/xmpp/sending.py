@@ -1,0 +1,200 @@
+"""An answer to its chat: its draft becomes it, and no try of it is shown twice."""
+
+import logging
+import secrets
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element
+
+from agent.channels.drafts import MAX_DRAFTS, Draft, Drafts
+from agent.channels.keeping import Keeping
+from agent.channels.outgoing import Unfinished, unsendable
+from agent.channels.xmpp.archive import Archive
+from agent.channels.xmpp.connection import Connection, Kind
+from agent.channels.xmpp.files import Files
+from agent.channels.xmpp.position import Position
+from agent.channels.xmpp.stanzas import (
+    CLIENT,
+    CORRECTION,
+    HINTS,
+    OOB,
+    REPLY,
+    STATES,
+    STYLING,
+    element,
+    within,
+)
+from agent.channels.xmpp.understanding import about
+from agent.clock import Clock
+from agent.errors import ChannelUnavailable
+from agent.http import HttpClient
+from agent.messages import Attachment, Outbound
+
+_log = logging.getLogger(__name__)
+
+# Stanzas of any server are longer, and telephones show it on some pages
+MAX_PART_BYTES = 8000
+# Servers give a person ten kilobytes a second
+INTERVAL_S = 3.0
+MAX_FILE_BYTES = 100 * 1024 * 1024
+# Messages of which it is not known whether they arrived
+MAX_UNCERTAIN = 1000
+
+
+class Sending:
+    """Sends messages, in the order in which it is asked to; over the connection of who listens."""
+
+    def __init__(
+        self,
+        rooms: Sequence[str],
+        http: HttpClient,
+        keeping: Keeping,
+        position: Position,
+        clock: Clock,
+    ) -> None:
+        self.connection: Connection | None = None
+        self.position = position
+        self.files = Files(http, keeping, self)
+        self.drafts = XmppDrafts(self, clock)
+        self._rooms = frozenset(one.lower() for one in rooms)
+        self._unfinished = Unfinished()
+        # Chats in which the last run of the agent may have left something
+        self._looked_at: set[str] = set()
+        self._uncertain: set[str] = set()
+
+    def is_group(self, target: str) -> bool:
+        return target in self._rooms
+
+    async def send(self, message: Outbound) -> None:
+        """Return when the server has all of it.
+
+        Raises:
+            ChannelError: it has not.
+        """
+        self.open()
+        await self._unfinished.go_on(message, self._say, self._give)
+
+    def open(self) -> Connection:
+        if self.connection is None:
+            raise ChannelUnavailable("not connected to the XMPP server")
+        return self.connection
+
+    def say(self, to: str, text: str, *more: Element) -> str:
+        """A text that nobody waits for; its id."""
+        known = secrets.token_hex(8)
+        self.open().say(to, self._kind(to), known, [*_words(text), *more])
+        return known
+
+    def show(self, to: str, shown: Element, *, is_kept: bool = False) -> None:
+        """What is no text, and that nobody waits for."""
+        hint = element(HINTS, "store" if is_kept else "no-store")
+        self.open().say(to, self._kind(to), secrets.token_hex(8), [shown, hint])
+
+    async def _say(self, message: Outbound) -> None:
+        is_first, more = message.part == 0, []
+        draft = await self.drafts.end(message) if is_first else 0
+        if shown := self.drafts.shown(draft):
+            more.append(element(CORRECTION, "replace", id=shown))
+        elif is_first and self.is_group(message.recipient):
+            answered = about(message.in_reply_to, in_group=True)
+            if answered:
+                more.append(element(REPLY, "reply", id=answered))
+        await self._deliver(message, self._known(message), [*_words(message.text), *more])
+        if is_first:
+            self.drafts.forget(message)
+            self.drafts.became(draft)
+
+    async def _give(self, message: Outbound, file: Attachment) -> None:
+        known = f"{self._known(message)}-{message.files.index(file)}"
+        if trouble := unsendable(file, MAX_FILE_BYTES, "go over XMPP from here"):
+            await self._deliver(message, known, _words(trouble))
+            return
+        address = await self.files.give(file)
+        link = within(element(OOB, "x"), [element(OOB, "url", address)])
+        await self._deliver(message, known, [element(CLIENT, "body", address), link])
+
+    async def _deliver(self, message: Outbound, known: str, children: list[Element]) -> None:
+        to, connection = message.recipient, self.open()
+        if await self._stands(connection, to, known):
+            return
+        self._uncertain.add(known)
+        if len(self._uncertain) > MAX_UNCERTAIN:
+            self._uncertain.pop()
+        await connection.deliver(to, self._kind(to), known, children)
+        self._uncertain.discard(known)
+
+    async def _stands(self, connection: Connection, to: str, known: str) -> bool:
+        """Whether a try before this one has arrived after all."""
+        if to in self._looked_at and known not in self._uncertain:
+            return False
+        archive = Archive(connection, to if self.is_group(to) else "")
+        found = await archive.has(known, "" if self.is_group(to) else to)
+        self._looked_at.add(to)
+        return found
+
+    def _known(self, message: Outbound) -> str:
+        """What a message is called in every try; nobody counts those that were never kept."""
+        number = message.outbox_id or secrets.token_hex(8)
+        return f"barnacle-{self.position.series}-{number}-{message.part}"
+
+    def _kind(self, to: str) -> Kind:
+        return "groupchat" if self.is_group(to) else "chat"
+
+
+class XmppDrafts(Drafts):
+    """Answers that are still growing, as messages that are corrected; in private alone.
+
+    Rooms have people whose programs show each correction as one more message.
+    """
+
+    first_s = 1.0
+
+    def __init__(self, sending: Sending, clock: Clock) -> None:
+        super().__init__(clock)
+        self._sending = sending
+        # Drafts have numbers, messages have names
+        self._shown: dict[int, str] = {}
+        self._last = 0
+
+    def shown(self, number: int) -> str:
+        """The message that stands for a draft."""
+        return self._shown.get(number, "")
+
+    def became(self, number: int) -> None:
+        """It is the answer by now."""
+        self._shown.pop(number, None)
+
+    def _interval_s(self, draft: Draft) -> float:
+        return INTERVAL_S
+
+    async def _put(self, draft: Draft, text: str) -> None:
+        target, words = draft.inbound.reply_target, first_part(text)
+        # Kept nowhere: only what it becomes is
+        nowhere = element(HINTS, "no-store")
+        if draft.message_id in self._shown:
+            replaced = element(CORRECTION, "replace", id=self._shown[draft.message_id])
+            self._sending.say(target, words, replaced, nowhere)
+            return
+        self._last += 1
+        draft.message_id = self._last
+        self._shown[self._last] = self._sending.say(target, words, nowhere)
+        # Those whose answer never came
+        self._shown.pop(self._last - MAX_DRAFTS, None)
+
+
+def parts(markdown: str) -> tuple[str, ...]:
+    from agent.channels.render import split, utf8_bytes  # noqa: PLC0415 - no start needs them
+
+    return split(markdown, MAX_PART_BYTES, utf8_bytes)
+
+
+def first_part(markdown: str) -> str:
+    """As much of a text that still grows as one message shows."""
+    return parts(markdown[: 2 * MAX_PART_BYTES])[0]
+
+
+def _words(markdown: str) -> list[Element]:
+    """The text, which no program is to style: its stars and lines are what they are."""
+    from agent.channels.render import to_plain  # noqa: PLC0415 - an answer needs it, no start
+
+    words = element(CLIENT, "body", to_plain(markdown))
+    return [words, element(STYLING, "unstyled"), element(STATES, "active")]

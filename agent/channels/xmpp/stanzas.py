@@ -1,0 +1,190 @@
+"""What goes over a stream of XMPP and comes from it, as elements; what is read is hostile."""
+
+import calendar
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, SubElement
+
+CLIENT = "jabber:client"
+ARCHIVE = "urn:xmpp:mam:2"
+CORRECTION = "urn:xmpp:message-correct:0"
+DELAY = "urn:xmpp:delay"
+FALLBACK = "urn:xmpp:fallback:0"
+FORM = "jabber:x:data"
+HINTS = "urn:xmpp:hints"
+OCCUPANT = "urn:xmpp:occupant-id:0"
+OMEMO = "eu.siacs.conversations.axolotl"
+OOB = "jabber:x:oob"
+REACTIONS = "urn:xmpp:reactions:0"
+RECEIPTS = "urn:xmpp:receipts"
+REPLY = "urn:xmpp:reply:0"
+ROOM = "http://jabber.org/protocol/muc"
+ROOM_USER = f"{ROOM}#user"
+SET = "http://jabber.org/protocol/rsm"
+STABLE_ID = "urn:xmpp:sid:0"
+STATES = "http://jabber.org/protocol/chatstates"
+STYLING = "urn:xmpp:styling:0"
+
+# Ids of servers and programs are some dozens of characters
+MAX_ID_CHARS = 200
+_STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z")
+# What XML 1.0 has no way to write: a server ends the stream over it
+_UNWRITABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as its sender's server passed it on.
+
+    Args:
+        sender: an address with its resource, which in a room is a nick.
+        known: the sender's own id of it; empty where it has none that can be used.
+        archived: the id under which our archive, or the room's, has it.
+        sent_at_s: where it was delayed.
+        answers: the address that wrote what it answers to, and the words that it repeats of that.
+    """
+
+    sender: str
+    kind: str
+    known: str
+    archived: str
+    text: str
+    sent_at_s: float | None
+    file: str
+    wants_receipt: bool
+    is_correction: bool
+    is_encrypted: bool
+    # Of somebody in a room, to one person in it
+    is_aside: bool
+    occupant: str
+    # Of who wrote it in a room, as the room's archive has it
+    address: str
+    answers: str
+    quoted: str
+
+    @property
+    def bare(self) -> str:
+        return bare(self.sender)
+
+    @property
+    def nick(self) -> str:
+        return self.sender.partition("/")[2]
+
+
+def read_message(told: Element, archive: str, archived: str = "", stamp: str = "") -> Message:
+    """What a message holds.
+
+    Args:
+        archive: whose ids count; those that anybody else has put there do not.
+        archived, stamp: what the archive says of it, where it comes from there.
+    """
+    answered, words, quoted = _without_quote(told)
+    delay = told.find(f"{{{DELAY}}}delay")
+    ids = told.findall(f"{{{STABLE_ID}}}stanza-id")
+    own = next((one.get("id", "") for one in ids if one.get("by") == archive), "")
+    occupant = told.find(f"{{{OCCUPANT}}}occupant-id")
+    return Message(
+        sender=told.get("from", ""),
+        kind=told.get("type", "normal"),
+        known=usable(told.get("id", "")),
+        archived=usable(archived or own),
+        text=words,
+        sent_at_s=seconds(stamp or ("" if delay is None else delay.get("stamp", ""))),
+        file=text_of(told, f"{{{OOB}}}x/{{{OOB}}}url"),
+        wants_receipt=told.find(f"{{{RECEIPTS}}}request") is not None,
+        is_correction=told.find(f"{{{CORRECTION}}}replace") is not None,
+        is_encrypted=told.find(f"{{{OMEMO}}}encrypted") is not None,
+        is_aside=told.find(f"{{{ROOM_USER}}}x") is not None,
+        occupant="" if occupant is None else usable(occupant.get("id", "")),
+        address=_address(told) if archived else "",
+        answers=answered,
+        quoted=quoted,
+    )
+
+
+def bare(address: str) -> str:
+    return address.partition("/")[0]
+
+
+def host_of(address: str) -> str:
+    return bare(address).rpartition("@")[2]
+
+
+def usable(known: str) -> str:
+    """An id, or nothing where it is longer than any or has spaces in it."""
+    return known if len(known) <= MAX_ID_CHARS and not any(map(str.isspace, known)) else ""
+
+
+def text_of(told: Element, path: str) -> str:
+    """What stands in an element; empty where there is none."""
+    found = told.find(path)
+    return "" if found is None else found.text or ""
+
+
+def seconds(stamp: str) -> float | None:
+    """The time of a stamp of XEP-0082 in UTC; None where it is none."""
+    found = _STAMP.fullmatch(stamp)
+    if found is None:
+        return None
+    try:
+        whole = time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        return None
+    return calendar.timegm(whole) + float(found[7] or 0)
+
+
+def stamped(at_s: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at_s))
+
+
+def element(space: str, name: str, text: str = "", **attributes: str) -> Element:
+    made = Element(f"{{{space}}}{name}", {key: writable(one) for key, one in attributes.items()})
+    if text:
+        made.text = writable(text)
+    return made
+
+
+def within(parent: Element, children: Sequence[Element]) -> Element:
+    parent.extend(children)
+    return parent
+
+
+def writable(text: str) -> str:
+    """The text without the characters that XML cannot hold."""
+    return _UNWRITABLE.sub("", text)
+
+
+def form(kind: str, **values: str) -> Element:
+    """A filled-in form of XEP-0004."""
+    made = element(FORM, "x", type="submit")
+    for name, value in {"FORM_TYPE": kind, **values}.items():
+        field = SubElement(made, f"{{{FORM}}}field", {"var": name})
+        field.append(element(FORM, "value", value))
+    return made
+
+
+def _without_quote(told: Element) -> tuple[str, str, str]:
+    """Who is answered, the words, and what they repeat for programs that know no answers."""
+    body = text_of(told, f"{{{CLIENT}}}body")
+    reply = told.find(f"{{{REPLY}}}reply")
+    if reply is None:
+        return "", body, ""
+    answered = reply.get("to", "")
+    for fallback in told.findall(f"{{{FALLBACK}}}fallback"):
+        place = fallback.find(f"{{{FALLBACK}}}body")
+        if fallback.get("for") == REPLY and place is not None:
+            start, end = (_number(place.get(name, "")) for name in ("start", "end"))
+            quoted = re.sub("^> ?", "", body[start:end], flags=re.MULTILINE)
+            return answered, body[:start] + body[max(start, end) :], quoted.strip()
+    return answered, body, ""
+
+
+def _address(told: Element) -> str:
+    item = told.find(f"{{{ROOM_USER}}}x/{{{ROOM_USER}}}item")
+    return "" if item is None else bare(item.get("jid", ""))
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < MAX_ID_CHARS else 0

@@ -1,0 +1,100 @@
+"""A message of XMPP as the rest of the agent knows messages.
+
+Who sent it is an address without its resource, which the servers vouch for. What is answered to is
+quoted as the sender's program repeats it, and nobody's order.
+"""
+
+import hashlib
+import re
+from dataclasses import dataclass
+
+from agent.channels.xmpp.stanzas import Message
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line, printable_text
+
+NAME = "xmpp"
+MAX_TEXT_CHARS = 65_536
+MAX_QUOTED_CHARS = 1000
+MAX_NAME_CHARS = 64
+_GROUP = "groupchat"
+_HEARD_BY_ALL = re.compile(r"/(?:stop|estop)\s*", re.IGNORECASE)
+_DIGEST_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is known about a message beside it; `nick` is ours in its room."""
+
+    person: str
+    nick: str
+
+
+def is_new(message: Message) -> bool:
+    """Whether somebody says something in it that was not said before."""
+    is_said = bool(message.text.strip() or message.file)
+    is_talk = message.kind in {"chat", "normal", _GROUP}
+    return is_said and is_talk and not message.is_correction and not _is_whisper(message)
+
+
+def is_group(message: Message) -> bool:
+    return message.kind == _GROUP
+
+
+def is_for_us(message: Message, nick: str) -> bool:
+    """In a room those who say our name there are heard."""
+    if not is_group(message):
+        return True
+    return (
+        _HEARD_BY_ALL.fullmatch(message.text) is not None
+        or message.answers == f"{message.bare}/{nick}"
+        or _calling(nick).search(message.text) is not None
+    )
+
+
+def understood(message: Message, around: Around, now_s: float) -> Inbound:
+    """The message, but for its file."""
+    text = "" if message.text.strip() == message.file else message.text
+    if is_group(message):
+        call = rf"\A\s*{_calling(around.nick).pattern}[\s:,]*"
+        text = re.sub(call, "", text, flags=re.IGNORECASE)
+    name = message.nick if is_group(message) else message.bare.partition("@")[0]
+    return Inbound(
+        message_id=id_of(message),
+        channel=NAME,
+        sender=around.person,
+        reply_target=message.bare,
+        text=printable_text(text, MAX_TEXT_CHARS).strip(),
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        is_group=is_group(message),
+        sender_name=printable_line(name, MAX_NAME_CHARS).strip(),
+        quoted=printable_text(message.quoted, MAX_QUOTED_CHARS),
+        sent_at_s=message.sent_at_s,
+    )
+
+
+def id_of(message: Message) -> str:
+    """The archive's id, and the sender's own, which signs and answers are about.
+
+    A sender's own may come again after a restart of a simple program: without an archive the words
+    are a part of it.
+    """
+    digest = hashlib.sha256(f"{message.sender}\n{message.text}".encode("utf-8", "replace"))
+    return f"{message.archived or '-' + digest.hexdigest()[:_DIGEST_CHARS]} {message.known}"
+
+
+def about(message_id: str, *, in_group: bool) -> str:
+    """What others call the message with this id: its sender's in private, the room's in a room."""
+    archived, _, known = message_id.partition(" ")
+    if in_group:
+        return "" if archived.startswith("-") else archived
+    return known
+
+
+def _is_whisper(message: Message) -> bool:
+    """In private within a room, from whom nobody knows."""
+    return message.is_aside and message.kind != _GROUP
+
+
+def _calling(nick: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w)@?{re.escape(nick)}(?!\w)", re.IGNORECASE)

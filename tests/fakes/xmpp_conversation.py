@@ -1,0 +1,54 @@
+"""A conversation over a real XMPP server: Anna in private, by a cable that can be pulled."""
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from agent.dispatch.people import Account
+from tests.fakes import prosody
+from tests.fakes.relay import Relay
+from tests.fakes.xmpp_person import present
+from tests.fakes.xmpp_platform import XmppPlatform, new_room
+
+
+class XmppTalk:
+    """Anna's private chat with the agent."""
+
+    def __init__(self, platform: XmppPlatform, relay: Relay, certificate: Path) -> None:
+        self._platform = platform
+        self.table = (
+            f'[channels.xmpp]\naddress = "{platform.address}"\n'
+            f'server = "xmpp://127.0.0.1:{relay.port}"\nca_file = "{certificate}"\n'
+            f'password = "{prosody.PASSWORD}"\nrooms = ["{platform.room}"]\n'
+        )
+        anna = platform.anna.address
+        self.account = Account(channel="xmpp", sender=anna, target=anna)
+
+    async def write(self, text: str) -> None:
+        await self._platform.write(text)
+
+    def shown(self) -> list[str]:
+        return self._platform.anna.told(self._platform.address)
+
+    def cut(self) -> None:
+        self._platform.cut_listening()
+
+
+@contextlib.asynccontextmanager
+async def platform(folder: Path) -> AsyncIterator[tuple[XmppPlatform, Relay]]:
+    """Anna in a room, on prosody."""
+    server = prosody.shared()
+    relay, room = Relay(server.port), new_room()
+    await relay.start()
+    async with present(server, "anna", room) as anna:
+        made = XmppPlatform(server, relay, anna, room, folder)
+        yield made, relay
+        await made.http.aclose()
+    await relay.stop()
+
+
+@contextlib.asynccontextmanager
+async def xmpp(folder: Path) -> AsyncIterator[XmppTalk]:
+    """On prosody."""
+    async with platform(folder) as (made, relay):
+        yield XmppTalk(made, relay, prosody.shared().certificate)
