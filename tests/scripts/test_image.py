@@ -106,3 +106,8 @@ def test_a_package_without_a_wheel_leaves_the_lock_with_its_hashes() -> None:
     assert locks.without(lock, frozenset({"lgpio"})) == (
         "idna==3 \\\n    --hash=sha256:aa\nmcp==2\n"
     )
+
+
+def test_what_is_encrypted_on_the_card_is_handed_over_by_import_alone() -> None:
+    settings = recipe.IMAGE / "overlay/usr/lib/systemd/system/barnacle.service.d/image.conf"
+    assert "LoadCredential=" in settings.read_text().splitlines()
