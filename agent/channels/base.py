@@ -77,6 +77,8 @@ class Abilities:
         typing_every_s: how often "typing" has to be said again; None where it cannot be.
         upload_s: how long one file may be on its way, beyond what its message takes.
         is_local: who writes there was identified by this machine, not by a platform.
+        answers_only: it lets us write only for a while after somebody has; what waits by then goes
+            before anything else when they write again.
     """
 
     hint: str = ""
@@ -87,6 +89,7 @@ class Abilities:
     takes_files: bool = False
     asks: bool = False
     is_local: bool = False
+    answers_only: bool = False
 
 
 class Pulse:

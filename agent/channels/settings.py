@@ -254,6 +254,21 @@ class MatrixSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
 
 
+class QqSettings(Section, frozen=True, kw_only=True):
+    """The `[channels.qq]` section: a bot of QQ's platform for official ones."""
+
+    # Of the bot's page at https://q.qq.com; both needed
+    app_id: Digits = ""
+    app_secret: Secret = Secret()
+    app_secret_file: str = ""
+    # For its sandbox https://sandbox.api.sgroup.qq.com
+    base_url: Address = "https://api.sgroup.qq.com"
+    # Where its tokens are given
+    auth_url: Address = "https://bots.qq.com"
+    # In groups and guilds it hears those who mention it, or nobody
+    groups: Literal["mention", "off"] = "mention"
+
+
 class WebhookSettings(Section, frozen=True, kw_only=True):
     """The `[channels.webhook]` section: a program that speaks for people; needs `[gateway]`."""
 
@@ -350,6 +365,7 @@ class ChannelsSettings(Section, frozen=True, kw_only=True):
     irc: IrcSettings | None = None
     matrix: MatrixSettings | None = None
     lark: LarkSettings | None = None
+    qq: QqSettings | None = None
     webhook: WebhookSettings | None = None
     whatsapp: WhatsAppSettings | None = None
     mqtt: MqttSettings | None = None

@@ -83,7 +83,10 @@ class Delivery:
         outbox_id = message.outbox_id
         if outbox_id == outbox.NOT_KEPT:
             return await self.send_unrecorded(message)
-        if outbox_id in self._under_way or outbox_id in self._lately or not self.attends(message):
+        if outbox_id in self._under_way or outbox_id in self._lately:
+            return False
+        if not self.attends(message):
+            _log.info("answer %d waits until %s takes it", outbox_id, message.channel)
             return False
         self._under_way.add(message.outbox_id)
         place = (message.channel, message.recipient, message.thread)
@@ -100,6 +103,16 @@ class Delivery:
             is_theirs = (message.channel, message.recipient) == (channel, recipient)
             if is_theirs and message.outbox_id not in self._under_way:
                 tasks.create_task(self.send(message))
+
+    async def make_way(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
+        """Where only answers may go: what has waited for this word goes before what answers it."""
+        channel = self._channels.get(inbound.channel)
+        if channel is None or not channel.abilities.answers_only:
+            return
+        try:
+            await self.catch_up(inbound.channel, inbound.reply_target, tasks)
+        except StorageFull as err:
+            _log.error("what waits for %s is not known now: %s", inbound.channel, err)
 
     async def announce(
         self, channel: str, recipient: str, text: str, thread: str | None = None

@@ -70,6 +70,7 @@ class Dispatcher:
 
     async def deliver(self, inbound: Inbound, tasks: asyncio.TaskGroup) -> None:
         """Take a message from a channel, if its sender is let in; see `take`."""
+        await self._delivery.make_way(inbound, tasks)
         came = await self._desk.admit(inbound)
         if not isinstance(came, TurnedAway):
             await self.take(came.inbound, tasks)

@@ -13,6 +13,7 @@ from tests.fakes import (
     lark_server,
     mail_server,
     mattermost_server,
+    qq_server,
     signal_daemon,
     slack_posted_platform,
     slack_server,
@@ -28,6 +29,7 @@ from tests.fakes.irc_server import CHANNEL, Visitor
 from tests.fakes.lark_platform import LarkPlatform
 from tests.fakes.matrix_platform import MatrixPlatform
 from tests.fakes.mattermost_platform import MattermostPlatform
+from tests.fakes.qq_platform import QqPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.signal_daemon import SignalDaemon
 from tests.fakes.signal_platform import SignalPlatform
@@ -142,6 +144,14 @@ async def xmpp(folder: Path) -> AsyncIterator[Platform]:
         yield made
 
 
+@contextlib.asynccontextmanager
+async def qq(folder: Path) -> AsyncIterator[Platform]:
+    http = HttpClient()
+    async with qq_server.running() as server:
+        yield QqPlatform(server, http, folder)
+        await http.aclose()
+
+
 PLATFORMS = {
     "telegram": telegram,
     "signal": signal,
@@ -152,6 +162,7 @@ PLATFORMS = {
     "mattermost": mattermost,
     "irc": irc,
     "lark": lark,
+    "qq": qq,
     "email": email,
     "matrix": matrix,
     "whatsapp": whatsapp,

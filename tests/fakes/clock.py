@@ -1,6 +1,7 @@
-"""A clock that moves only when a part sleeps on it or a test turns it."""
+"""A clock that moves only when a part sleeps on it or a test turns it, and one in haste."""
 
 import asyncio
+import time
 
 
 class SteppedClock:
@@ -24,3 +25,16 @@ class SteppedClock:
         self.slept_s.append(duration_s)
         self._now_s += duration_s
         await asyncio.sleep(0)
+
+
+class HastyClock:
+    """Real time, of which only a hundredth is slept."""
+
+    def monotonic_s(self) -> float:
+        return time.monotonic()
+
+    def wall_s(self) -> float:
+        return time.time()
+
+    async def sleep(self, duration_s: float) -> None:
+        await asyncio.sleep(duration_s / 100)

@@ -26,6 +26,8 @@ TABLES = {
     f'smtp = "submission://{_NOBODY}"\nauthserv_id = "mx"',
     "irc": f'url = "irc://{_NOBODY}"',
     "lark": f'base_url = "http://{_NOBODY}"\napp_id = "cli_x"\napp_secret = "x-of-the-tests"',
+    "qq": f'base_url = "http://{_NOBODY}"\nauth_url = "http://{_NOBODY}"\napp_id = "1"\n'
+    'app_secret = "x-of-the-tests"',
     "matrix": f'base_url = "http://{_NOBODY}"\ntoken = "syt_token-of-the-tests"',
     "mqtt": f'url = "mqtt://{_NOBODY}"',
     "ntfy": f'base_url = "http://{_NOBODY}"\ntopic = "topic-of-the-tests-0123456789"',

@@ -1,0 +1,1 @@
+"""Gateways that speak in op codes, as Discord's does and those that were modelled on it."""

@@ -1,0 +1,296 @@
+"""A gateway: one connection, its heart, and a session that is taken up again.
+
+It is told of nothing that is not committed: it says again what came after, also to the next
+process. What differs between platforms is their `Dialect`.
+"""
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import msgspec
+
+from agent.channels.base import Pulse
+from agent.channels.opcodes.session import Begun, Session
+from agent.channels.socket import Socket, SocketClosed, opened
+from agent.clock import Clock
+from agent.errors import ChannelError, ChannelUnavailable
+
+_log = logging.getLogger(__name__)
+
+# A gateway greets at once
+HELLO_TIMEOUT_S = 20.0
+# What came and is not committed; a gateway that says more is asked to say the rest again
+MAX_WAITING = 500
+# Sessions that are gone are not always said to be: a connection that only ends may say it
+MOST_FRUITLESS = 3
+# About 41 s is usual; what a hostile one asks for must not become a storm or a silence
+MIN_HEARTBEAT_S = 0.05
+MAX_HEARTBEAT_S = 80.0
+# A session that could not be taken up is begun anew after one to five seconds
+ANEW_AFTER_S = (1.0, 5.0)
+# Any code but 1000 and 1001 leaves the session where it is
+KEEP_SESSION = 4000
+MS_PER_S = 1000
+
+_DISPATCH, _HEARTBEAT, _IDENTIFY, _RESUME = 0, 1, 2, 6
+_RECONNECT, _INVALID, _HELLO, _ACKNOWLEDGED = 7, 9, 10, 11
+
+# An event's name and what it holds; the session, for whom it is about. When it returns, the event
+# is committed; where it says so, how far that is is kept at once
+Take = Callable[[str, msgspec.Raw, Begun], Awaitable[bool]]
+
+
+class Payload(msgspec.Struct, frozen=True):
+    """One message of a gateway; what it holds is read by whoever knows its name."""
+
+    op: int
+    d: msgspec.Raw = msgspec.Raw(b"null")
+    s: int | None = None
+    t: str | None = None
+
+
+class _Hello(msgspec.Struct, frozen=True):
+    heartbeat_interval: float
+
+
+class Dialect(Protocol):
+    """How one platform speaks.
+
+    Args:
+        name: of the platform, for people.
+        account: which bot, and what it wants to hear: a session goes on with what it began with.
+        forgetting: codes of an end after which the session is gone.
+    """
+
+    name: str
+    account: str
+    forgetting: frozenset[int]
+
+    async def address(self, begun: Begun | None) -> str:
+        """Where to connect to."""
+
+    async def introduction(self) -> dict[str, object]:
+        """What a session is begun with."""
+
+    async def resumption(self, begun: Begun) -> dict[str, object]:
+        """What a session is taken up with."""
+
+    def begun(self, ready: msgspec.Raw) -> Begun:
+        """The session that has begun.
+
+        Raises:
+            msgspec.DecodeError: it is none.
+        """
+
+    def refusal(self, code: int) -> ChannelError | None:
+        """What a code of an end means; None where another connection may do."""
+
+
+class _Again(Exception):
+    """The gateway wishes for another connection."""
+
+
+class Gateway:
+    """Listens for one bot."""
+
+    def __init__(self, dialect: Dialect, path: Path, pulse: Pulse, clock: Clock) -> None:
+        self._dialect = dialect
+        self._session = Session(path, dialect.account)
+        self._pulse = pulse
+        self._clock = clock
+        # Connections on end on which a session was to be taken up and nothing was said
+        self._fruitless = 0
+
+    async def run(self, take: Take) -> None:
+        """Until cancelled.
+
+        Raises:
+            ChannelError: the connection ended, or is not to be had.
+        """
+        await self._session.load()
+        while True:
+            with contextlib.suppress(_Again):
+                await self._connection(take)
+
+    async def _connection(self, take: Take) -> None:
+        url = await self._dialect.address(self._session.begun)
+        async with opened(url) as socket:
+            talk = _Talk(socket, self._session, self._pulse, self._dialect.name)
+            try:
+                interval_s = await talk.greeted()
+                await self._introduce(talk)
+                await _first_to_fail(
+                    self._beat(talk, interval_s), self._hear(talk), talk.work(take)
+                )
+            except SocketClosed as err:
+                raise await self._ended(err, was_fruitless=not talk.has_heard) from err
+            finally:
+                # Nothing else leaves the session where it is
+                await socket.close(KEEP_SESSION)
+                await self._session.save()
+
+    async def _introduce(self, talk: "_Talk") -> None:
+        begun = self._session.begun
+        if begun is None:
+            await talk.say(_IDENTIFY, await self._dialect.introduction())
+        else:
+            await talk.say(_RESUME, await self._dialect.resumption(begun))
+
+    async def _hear(self, talk: "_Talk") -> None:
+        async for payload in talk.payloads():
+            if payload.op == _DISPATCH:
+                if payload.t == "READY":
+                    self._begin(payload)
+                elif payload.t == "RESUMED":
+                    _log.info("the session with %s goes on", self._dialect.name)
+                talk.queue(payload)
+            elif payload.op == _RECONNECT:
+                raise _Again
+            elif payload.op == _INVALID:
+                await self._begin_anew(payload)
+
+    def _begin(self, payload: Payload) -> None:
+        try:
+            self._session.begun = self._dialect.begun(payload.d)
+        except msgspec.DecodeError as err:
+            raise _unreadable(self._dialect.name) from err
+        _log.info("listening to %s as %s", self._dialect.name, self._session.begun.me)
+
+    async def _begin_anew(self, payload: Payload) -> None:
+        """The session is not taken up: at once again where it may be, else without it."""
+        name, was_begun = self._dialect.name, self._session.begun is not None
+        if bytes(payload.d) != b"true":
+            _log.info("%s has forgotten the session; what came meanwhile is not said again", name)
+            await self._session.forget()
+        if not was_begun:
+            raise ChannelUnavailable(f"{name} does not begin a session now")
+        await self._clock.sleep(random.uniform(*ANEW_AFTER_S))  # noqa: S311 - it spreads, it hides nothing
+        raise _Again
+
+    async def _beat(self, talk: "_Talk", interval_s: float) -> None:
+        """Keep it alive, and see whether it is."""
+        await self._clock.sleep(interval_s * random.random())  # noqa: S311 - as above
+        while True:
+            if not talk.is_acknowledged:
+                raise ChannelUnavailable(f"{self._dialect.name}'s gateway has fallen silent")
+            await talk.beat()
+            await self._clock.sleep(interval_s)
+
+    async def _ended(self, closed: SocketClosed, *, was_fruitless: bool) -> ChannelError:
+        self._fruitless = self._fruitless + 1 if was_fruitless else 0
+        if closed.code in self._dialect.forgetting or self._fruitless >= MOST_FRUITLESS:
+            await self._session.forget()
+        return self._dialect.refusal(closed.code) or closed
+
+
+class _Talk:
+    """What is said over one connection."""
+
+    def __init__(self, socket: Socket, session: Session, pulse: Pulse, name: str) -> None:
+        self._socket = socket
+        self._session = session
+        self._pulse = pulse
+        self._name = name
+        self._waiting: asyncio.Queue[Payload] = asyncio.Queue(MAX_WAITING)
+        self._decoder = msgspec.json.Decoder(Payload)
+        self._is_behind = False
+        self.is_acknowledged = True
+        self.has_heard = False
+
+    async def greeted(self) -> float:
+        """How often the gateway wants to be told that we are there, in seconds."""
+        try:
+            async with asyncio.timeout(HELLO_TIMEOUT_S):
+                async for payload in self.payloads():
+                    if payload.op == _HELLO:
+                        hello = msgspec.json.decode(payload.d, type=_Hello)
+                        interval_s = hello.heartbeat_interval / MS_PER_S
+                        return min(max(interval_s, MIN_HEARTBEAT_S), MAX_HEARTBEAT_S)
+        except (TimeoutError, msgspec.DecodeError) as err:
+            raise ChannelUnavailable(f"{self._name}'s gateway does not greet") from err
+        raise ChannelUnavailable(f"{self._name}'s gateway does not greet")
+
+    async def payloads(self) -> AsyncIterator[Payload]:
+        """What it says; its questions about our heart are answered here."""
+        while True:
+            message = await self._socket.receive()
+            self._pulse.beat()
+            try:
+                payload = self._decoder.decode(message)
+            except (msgspec.DecodeError, UnicodeDecodeError) as err:
+                raise _unreadable(self._name) from err
+            if payload.op == _ACKNOWLEDGED:
+                self.is_acknowledged = True
+            elif payload.op == _HEARTBEAT:
+                await self.beat()
+            else:
+                yield payload
+
+    async def say(self, op: int, told: object) -> None:
+        await self._socket.send(msgspec.json.encode({"op": op, "d": told}).decode())
+
+    async def beat(self) -> None:
+        begun = self._session.begun
+        self.is_acknowledged = False
+        # What it is told of it may forget
+        await self.say(_HEARTBEAT, begun.seq if begun is not None and begun.seq else None)
+
+    def queue(self, payload: Payload) -> None:
+        self.has_heard = True
+        # Whoever was passed over comes before those after them
+        self._is_behind = self._is_behind or self._waiting.full()
+        if not self._is_behind:
+            self._waiting.put_nowait(payload)
+
+    async def work(self, take: Take) -> None:
+        """Event by event, each committed before the next."""
+        while not (self._is_behind and self._waiting.empty()):
+            payload = await self._waiting.get()
+            begun = self._session.begun
+            if begun is None:
+                continue
+            is_kept = await take(payload.t or "", payload.d, begun)
+            begun.seq = max(begun.seq, payload.s or 0)
+            if is_kept or payload.t == "READY":
+                await self._session.save()
+        raise _Again
+
+
+def checked(url: str, base_url: str) -> str:
+    """A gateway's address: the token goes there, so never in the clear where it need not.
+
+    Raises:
+        ChannelUnavailable: it is none.
+    """
+    try:
+        place = urlsplit(url)
+        is_one = bool(place.hostname)
+    except ValueError:
+        is_one = False
+    schemes = {"wss"} if base_url.startswith("https:") else {"ws", "wss"}
+    if not is_one or place.scheme not in schemes:
+        raise ChannelUnavailable("the gateway is at no address that can be trusted")
+    return url
+
+
+async def _first_to_fail(*parts: Awaitable[None]) -> None:
+    """All at once; what one raises ends the others."""
+    tasks = [asyncio.ensure_future(part) for part in parts]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _unreadable(name: str) -> ChannelUnavailable:
+    return ChannelUnavailable(f"{name}'s gateway says nothing readable")

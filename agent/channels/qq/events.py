@@ -1,0 +1,163 @@
+"""What QQ's gateway says of messages, and what a person meant by one.
+
+In guilds a person has another id. In private and in groups it is the same, as people report; where
+it is not, somebody is a stranger and nobody else.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from agent.messages import Inbound, Provenance
+from agent.printable import printable_line, printable_text
+
+NAME = "qq"
+# As of any message of a person
+MAX_TEXT_CHARS = 64 * 1024
+MAX_NAME_CHARS = 128
+# As many as a message holds, and more
+MAX_FILES = 10
+# What a place is, before its id
+USER, GROUP, CHANNEL, DM = "user", "group", "channel", "dm"
+Groups = Literal["mention", "off"]
+# Events that are messages, and what their place is
+KINDS = {
+    "C2C_MESSAGE_CREATE": USER,
+    "GROUP_AT_MESSAGE_CREATE": GROUP,
+    "AT_MESSAGE_CREATE": CHANNEL,
+    "DIRECT_MESSAGE_CREATE": DM,
+}
+_CALLS: Mapping[str, str] = {"image": "a picture", "audio": "a sound", "video": "a video"}
+# In guilds a text comes with these in place of the signs
+_SPELLED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
+_MENTION = re.compile(r"^\s*<@!?[A-Za-z0-9_-]{1,64}>[\s,:]*")
+_FACE = re.compile(r"<faceType=[^<>]{1,4000}>")
+
+# They become a part of addresses
+Id = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{0,128}\Z")]
+MessageId = Annotated[str, Meta(pattern=r"^[\x21-\x7e]{1,256}\Z")]
+
+
+class Author(msgspec.Struct, frozen=True):
+    """Who wrote; which of the ids is there depends on where."""
+
+    id: Id = ""
+    user_openid: Id = ""
+    member_openid: Id = ""
+    username: str = ""
+    bot: bool = False
+
+
+class File(msgspec.Struct, frozen=True):
+    """A file of a message, by its address."""
+
+    url: str = ""
+    content_type: str = ""
+    filename: str = ""
+    size: int = 0
+    # Of what was spoken: a form that others can read, and what the platform has understood
+    voice_wav_url: str = ""
+    asr_refer_text: str = ""
+
+    @property
+    def is_speech(self) -> bool:
+        return self.content_type == "voice"
+
+    @property
+    def address(self) -> str:
+        told = (self.is_speech and self.voice_wav_url) or self.url
+        return f"https:{told}" if told.startswith("//") else told
+
+    @property
+    def media_type(self) -> str:
+        if self.is_speech:
+            return "audio/wav" if self.voice_wav_url else "audio/silk"
+        kind = printable_line(self.content_type, MAX_NAME_CHARS)
+        return kind if "/" in kind else "application/octet-stream"
+
+    @property
+    def called(self) -> str:
+        """What a person would call it."""
+        if self.is_speech:
+            return "a voice message"
+        return _CALLS.get(self.content_type.partition("/")[0], "a file")
+
+
+class Message(msgspec.Struct, frozen=True):
+    """Somebody's words to the bot."""
+
+    id: MessageId
+    author: Author = Author()
+    content: str = ""
+    timestamp: str = ""
+    group_openid: Id = ""
+    channel_id: Id = ""
+    guild_id: Id = ""
+    attachments: tuple[File, ...] = ()
+
+
+class User(msgspec.Struct, frozen=True):
+    """The bot itself."""
+
+    id: Id = ""
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """A session has begun."""
+
+    session_id: str
+    user: User = User()
+
+
+def kind_of(place: str) -> str:
+    """What is at a place: one of USER, GROUP, CHANNEL, DM."""
+    return place.partition(":")[0]
+
+
+def files_of(message: Message) -> tuple[File, ...]:
+    return tuple(file for file in message.attachments if file.url)[:MAX_FILES]
+
+
+def understood(message: Message, kind: str, now_s: float) -> Inbound | None:
+    """The message; None where it is of nobody, or of another bot."""
+    author = message.author
+    sender = {USER: author.user_openid, GROUP: author.member_openid}.get(kind) or author.id
+    at = {USER: sender, GROUP: message.group_openid, CHANNEL: message.channel_id}
+    place = at.get(kind, message.guild_id)
+    if not sender or not place or author.bot:
+        return None
+    return Inbound(
+        message_id=message.id,
+        channel=NAME,
+        sender=sender,
+        reply_target=f"{kind}:{place}",
+        text=_words(message, kind),
+        received_at_s=now_s,
+        provenance=Provenance.WEB,
+        is_group=kind in {GROUP, CHANNEL},
+        sender_name=printable_line(author.username, MAX_NAME_CHARS).strip(),
+        sent_at_s=_time(message.timestamp),
+    )
+
+
+def _words(message: Message, kind: str) -> str:
+    raw = message.content
+    if kind in {GROUP, CHANNEL}:
+        raw = _MENTION.sub("", raw)
+    raw = _FACE.sub("[an emoticon]", raw)
+    if kind in {CHANNEL, DM}:
+        for spelled, sign in _SPELLED:
+            raw = raw.replace(spelled, sign)
+    text = printable_text(raw, MAX_TEXT_CHARS).strip()
+    return text if text or files_of(message) else "[something that cannot be read here]"
+
+
+def _time(told: str) -> float | None:
+    try:
+        return datetime.fromisoformat(told).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
