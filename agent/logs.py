@@ -2,11 +2,12 @@
 
 In the journal a line carries its level as a prefix and no time, which the journal has itself;
 elsewhere it begins with time and level. Nothing that was logged can begin a line of its own.
-Where systemd's own library is there too, a record goes to the journal with what it is about.
+A record goes to the journal with what it is about, as fields that `journalctl` finds it by.
 """
 
 import contextlib
 import contextvars
+import functools
 import importlib
 import logging
 import os
@@ -93,12 +94,23 @@ def _handler(redact: Redact, stream: TextIO, *, is_journal: bool) -> logging.Han
 
 
 def _send_fields() -> SendFields | None:
-    """The library is Debian's python3-systemd: there is none that could be installed with us."""
+    """By systemd's library, Debian's python3-systemd, or by the journal's socket without it."""
     try:
         send: SendFields = importlib.import_module("systemd.journal").sendv
     except (ImportError, AttributeError):
-        return None
+        return _own_send_fields()
     return send
+
+
+@functools.cache
+def _own_send_fields() -> SendFields | None:
+    """One socket for the whole process, however often logging is set up."""
+    from agent.journal import Journal  # noqa: PLC0415 - only where the journal is written to
+
+    try:
+        return Journal().send
+    except OSError:
+        return None
 
 
 def writes_to_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:

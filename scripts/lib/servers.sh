@@ -20,6 +20,12 @@ install_postgresql() {
     install_debian postgres postgresql
 }
 
+# A journal that really runs, and systemd's library for the Python of Debian
+install_journal() {
+    install_debian journalctl systemd
+    [[ -d /usr/lib/python3/dist-packages/systemd ]] || install_debian systemd-library python3-systemd
+}
+
 # A server with pgvector, which Debian 12 does not have; only its programs are used, so that the
 # wheel of any Python will do
 install_pgvector() {

@@ -41,6 +41,7 @@ LAYERS = (
             "errors",
             "http",
             "http_call",
+            "journal",
             "logs",
             "messages",
             "network",
