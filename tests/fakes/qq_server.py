@@ -68,6 +68,8 @@ class QqServer:
 
     url: str = ""
     heartbeat_ms: int = 41_250
+    # Sessions that may be begun in five seconds
+    concurrency: int = 1
     faults: list[Fault] = field(default_factory=list)
     calls: list[tuple[str, str, Any]] = field(default_factory=list)
     tokens: list[str] = field(default_factory=list)
@@ -205,7 +207,8 @@ class QqServer:
         if path == "/users/@me":
             return {"id": BOT, "username": "Barnacle", "avatar": "", "union_openid": ""}
         if path == "/gateway/bot":
-            limit = {"total": 1000, "remaining": 999, "reset_after": 1, "max_concurrency": 1}
+            limit = {"total": 1000, "remaining": 999, "reset_after": 1}
+            limit["max_concurrency"] = self.concurrency
             return {"url": self._door, "shards": 1, "session_start_limit": limit}
         if found := re.fullmatch(r"/v2/(users|groups)/([0-9A-Z]+)/files", path):
             return self._uploaded(found[1], body)
