@@ -7,7 +7,7 @@ one that the platform makes up. Where an answer goes says by itself how it can b
 import mimetypes
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -31,6 +31,8 @@ _NAMES = {"picture": "a picture", "audio": "a voice message", "video": "a video"
 _TYPES = {"picture": "image/jpeg", "audio": "audio/amr", "video": "video/mp4"}
 
 Groups = Literal["mention", "off"]
+# A time of the platform; nothing that it says lies further ahead
+Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
 
 class Message(msgspec.Struct, frozen=True, rename="camel"):
@@ -49,8 +51,8 @@ class Message(msgspec.Struct, frozen=True, rename="camel"):
     chatbot_user_id: str = ""
     is_in_at_list: bool = False
     session_webhook: str = ""
-    session_webhook_expired_time: int = 0
-    create_at: int = 0
+    session_webhook_expired_time: Milliseconds = 0
+    create_at: Milliseconds = 0
     # Their shape is that of the kind of message
     text: Any = None
     content: Any = None

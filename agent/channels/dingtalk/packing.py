@@ -2,18 +2,19 @@
 
 import asyncio
 import contextlib
+import os
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from agent.messages import Attachment
 
-_PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/bmp"})
-# By the end of a name; the platform refuses others
+# The platform goes by the end of a name
+_PICTURES = {"image/jpeg": "jpg", "image/png": "png", "image/gif": "gif", "image/bmp": "bmp"}
 _TAKEN = frozenset({"doc", "docx", "xls", "xlsx", "ppt", "pptx", "zip", "pdf", "rar"})
-_ZIP = "zip"
 
 
 @contextlib.asynccontextmanager
@@ -23,22 +24,20 @@ async def sendable(file: Attachment, folder: Path) -> AsyncIterator[Attachment]:
     Raises:
         OSError: it cannot be read or packed.
     """
-    if kind_of(file) == "image" or _ending(file) in _TAKEN:
+    name = _name(file)
+    if ending := _PICTURES.get(file.media_type):
+        yield replace(
+            file, name=name if _ending(file) in _PICTURES.values() else f"{name}.{ending}"
+        )
+        return
+    if _ending(file) in _TAKEN:
         yield file
         return
-    name = _name(file)
-    packed = await asyncio.to_thread(_packed, file, name, folder)
-    try:
-        size = packed.stat().st_size
-        yield replace(
-            file,
-            path=str(packed),
-            media_type="application/zip",
-            name=f"{name}.zip",
-            size_bytes=size,
-        )
-    finally:
-        packed.unlink(missing_ok=True)
+    with await asyncio.to_thread(_packed, file, name, folder) as packed:
+        # It has no name in the folder: whatever happens, nothing of it stays there
+        path = f"/proc/self/fd/{packed.fileno()}"
+        size = os.fstat(packed.fileno()).st_size
+        yield Attachment(path, "application/zip", f"{name}.zip", size)
 
 
 def kind_of(file: Attachment) -> str:
@@ -54,17 +53,16 @@ def template(file: Attachment, media: str) -> tuple[str, dict[str, str]]:
     return "sampleFile", told
 
 
-def _packed(file: Attachment, name: str, folder: Path) -> Path:
+def _packed(file: Attachment, name: str, folder: Path) -> IO[bytes]:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, suffix=f".{_ZIP}", delete=False) as made:
-        path = Path(made.name)
-        try:
-            with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-                archive.write(file.path, name)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-    return path
+    made = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - whoever sends it closes it
+    try:
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.write(file.path, name)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 def _name(file: Attachment) -> str:

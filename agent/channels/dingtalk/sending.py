@@ -5,6 +5,7 @@ nothing. Afterwards, after a restart, and for files it is the robot that writes.
 """
 
 import json
+import logging
 from collections import OrderedDict
 from pathlib import Path
 
@@ -18,11 +19,14 @@ from agent.channels.dingtalk.failures import CALLS_RETRY_S, ApiRefused
 from agent.channels.dingtalk.words import Words
 from agent.channels.outgoing import Unfinished, unsendable
 from agent.clock import Clock
-from agent.errors import ChannelUnavailable, MessageRefused
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Address, Attachment, Outbound
+
+_log = logging.getLogger(__name__)
 
 # What the platform takes of one file
 MAX_FILE_BYTES = 20 * 1024 * 1024
+_MOST = "DingTalk takes"
 # Chats that were written in of late
 MAX_HOOKS = 1000
 # An answer that is on its way when it ends comes too late
@@ -103,7 +107,7 @@ class Sending:
         if hook := self._hooks.find(target):
             try:
                 await self._api.answer(hook, said.hooked)
-            except ApiRefused:
+            except (ApiRefused, ChannelRefused):
                 # It has ended before its time; the robot can write all the same
                 self._hooks.forget(target)
             else:
@@ -128,16 +132,27 @@ class Sending:
             )
 
     async def _give(self, message: Outbound, file: Attachment) -> None:
-        if trouble := unsendable(file, MAX_FILE_BYTES, "DingTalk takes"):
+        trouble = unsendable(file, MAX_FILE_BYTES, _MOST)
+        if not trouble:
+            try:
+                async with packing.sendable(file, self._folder) as packed:
+                    trouble = await self._give_packed(message, packed)
+            except OSError as err:
+                raise MessageRefused(f"a file cannot be read: {err.strerror}") from err
+        if trouble:
             await self._put(message.recipient, Words(trouble))
-            return
+
+    async def _give_packed(self, message: Outbound, file: Attachment) -> str:
+        """Why it did not go, for whoever waits for it; empty where it did."""
+        if trouble := unsendable(file, MAX_FILE_BYTES, _MOST):
+            return trouble
         try:
-            async with packing.sendable(file, self._folder) as packed:
-                kind = packing.kind_of(packed)
-                media = await self._api.upload(kind, packed)
-        except OSError as err:
-            raise MessageRefused(f"a file cannot be read: {err.strerror}") from err
-        await self._by_robot(message.recipient, *packing.template(packed, media))
+            media = await self._api.upload(packing.kind_of(file), file)
+        except ApiRefused as err:
+            _log.warning("a file is not taken: %s", err)
+            return f"({file.name or 'The file'} is of a kind that DingTalk does not take.)"
+        await self._by_robot(message.recipient, *packing.template(file, media))
+        return ""
 
 
 def _check(told: dict[str, object]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Answer, Question
+from agent.channels.dingtalk import sending
 from agent.channels.dingtalk.api import REFRESH_EARLY_S, DingTalkApi
 from agent.channels.dingtalk.sending import HOOK_SPARE_S
 from agent.config import Secret
@@ -28,7 +29,7 @@ from tests.fakes.dingtalk_server import (
 )
 
 TO_ANNA, TO_ROOM = f"user:{ANNA}", f"group:{ROOM}"
-QPS = "Forbidden.AccessDenied.QpsLimitForAppkeyAndApi"
+DENIED = "Forbidden.AccessDenied"
 
 
 def to(target: str, text: str, number: int = 1, **more: Any) -> Outbound:
@@ -68,8 +69,13 @@ async def test_an_address_that_has_ended_early_costs_no_answer(world: World) -> 
         world.server.end_hooks()
         for number in (1, 2):
             await channel.send(answer(heard, "here", number))
-    assert [one.way for one in world.server.messages] == ["user", "user"]
-    assert len(world.server.called("sendBySession")) == 1
+        assert [one.way for one in world.server.messages] == ["user", "user"]
+        assert len(world.server.called("sendBySession")) == 1
+        await world.server.say(ANNA, DM, "hello again")
+        [_, heard] = await listener.first(2)
+        world.server.faults.append(Fault("sendBySession", 403, {"code": f"{DENIED}.Session"}))
+        await channel.send(answer(heard, "here", 3))
+    assert len(world.server.messages) == 3
 
 
 async def test_pictures_and_documents_go_as_they_are_and_anything_else_packed(
@@ -93,6 +99,31 @@ async def test_pictures_and_documents_go_as_they_are_and_anything_else_packed(
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert archive.read("log.csv") == b"log.csv"
     assert [*(world.folder / "dingtalk").iterdir()] == []
+
+
+async def test_a_file_that_the_platform_does_not_take_is_told_of(world: World) -> None:
+    path = world.folder / "chart"
+    path.write_bytes(b"not a picture")
+    file = Attachment(str(path), "image/png", "chart", 13)
+    world.server.faults.append(Fault("media/upload", 200, {"errcode": 40004, "errmsg": "no"}))
+    await world.channel().send(to(TO_ROOM, "", files=(file,)))
+    await world.channel().send(to(TO_ROOM, "", 2, files=(file,)))
+    told, picture = world.server.messages
+    assert told.text == "(chart.png is of a kind that DingTalk does not take.)"
+    assert world.server.uploads[picture.told["photoURL"]][0] == "chart.png"
+
+
+async def test_what_is_too_large_when_it_is_packed_is_told_of(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "MAX_FILE_BYTES", 100)
+    path = world.folder / "noise.bin"
+    path.write_bytes(bytes(range(99)))
+    file = Attachment(str(path), "application/octet-stream", "noise.bin", 99)
+    await world.channel().send(to(TO_ROOM, "", files=(file,)))
+    [told] = world.server.messages
+    assert told.text.startswith("(noise.bin.zip is larger than")
+    assert not world.server.uploads
 
 
 async def test_a_token_is_renewed_before_its_end_and_when_it_is_refused(world: World) -> None:
@@ -121,15 +152,20 @@ async def test_a_token_is_renewed_before_its_end_and_when_it_is_refused(world: W
 @pytest.mark.parametrize(
     ("status", "told", "kind", "wait_s"),
     [
-        (403, {"code": QPS, "message": "每秒"}, ChannelUnavailable, 1),
+        (
+            403,
+            {"code": f"{DENIED}.QpsLimitForAppkeyAndApi", "message": "每秒"},
+            ChannelUnavailable,
+            1,
+        ),
         (200, {"errcode": 130101, "errmsg": "send too fast"}, ChannelUnavailable, 60),
         (200, {"errcode": 88, "sub_code": "90018"}, ChannelUnavailable, 1),
         (200, {"status": 1111, "wait": 5, "punish": "deny"}, ChannelUnavailable, 300),
         (429, {}, ChannelUnavailable, 5),
         (500, {"code": "unknownError"}, ChannelUnavailable, 0),
         (502, {}, ChannelUnavailable, 0),
-        (403, {"code": "Forbidden.AccessDenied.ApiCountLimitForOrg"}, ChannelRefused, 0),
-        (403, {"code": "Forbidden.AccessDenied.AccessTokenPermissionDenied"}, ChannelRefused, 0),
+        (403, {"code": f"{DENIED}.ApiCountLimitForOrg"}, ChannelRefused, 0),
+        (403, {"code": f"{DENIED}.AccessTokenPermissionDenied"}, ChannelRefused, 0),
         (400, {"code": "group.disbanded", "message": "gone"}, MessageRefused, 0),
     ],
 )
