@@ -66,8 +66,12 @@ class Element:
         """Have another key for what is said next: what `/discardsession` does in Element."""
         self._ask("renew", room=room)
 
-    def hear(self) -> None:
-        self._ask("sync")
+    def keep_keys_back(self) -> None:
+        """What is said goes, and what it is read with does not."""
+        self._ask("slow", on=True)
+
+    def hand_keys_on(self) -> None:
+        self._ask("slow", on=False)
 
     def _ask(self, do: str, **asked: object) -> Any:
         assert self._process.stdin is not None

@@ -1,24 +1,25 @@
-"""A conversation over a real homeserver: Anna in a chat of two, by a cable that can be pulled."""
+"""Conversations over a real homeserver: Anna in a chat of two, by a cable that can be pulled."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from agent.dispatch.people import Account
-from tests.fakes import synapse
+from tests.fakes import element_program, synapse
 from tests.fakes.matrix_platform import MatrixPlatform
+from tests.fakes.matrix_sealed_platform import SealedMatrixPlatform
 from tests.fakes.relay import Relay
 
 
 class MatrixTalk:
     """Anna's chat with the agent."""
 
-    def __init__(self, platform: MatrixPlatform, relay: Relay) -> None:
+    def __init__(self, platform: MatrixPlatform, relay: Relay, login: str) -> None:
         self._platform = platform
-        self.table = (
-            f'[channels.matrix]\nbase_url = "http://127.0.0.1:{relay.port}"\n'
-            f'token = "{platform.agent.token}"\n'
-        )
+        self.table = f'[channels.matrix]\nbase_url = "http://127.0.0.1:{relay.port}"\n{login}\n'
         self.account = Account(channel="matrix", sender=platform.anna.id, target=platform.chat)
 
     async def write(self, text: str) -> None:
@@ -38,6 +39,23 @@ async def matrix(folder: Path) -> AsyncIterator[MatrixTalk]:
     relay = Relay(server.port)
     await relay.start()
     platform = MatrixPlatform(server, relay, folder)
-    yield MatrixTalk(platform, relay)
+    yield MatrixTalk(platform, relay, f'token = "{platform.agent.token}"')
     await platform.http.aclose()
     await relay.stop()
+
+
+@contextlib.asynccontextmanager
+async def sealed_matrix(folder: Path) -> AsyncIterator[MatrixTalk]:
+    """The same in an encrypted room, by a login of the agent's own."""
+    if reason := element_program.absence():
+        pytest.skip(reason)
+    server = synapse.shared()
+    relay = Relay(server.port)
+    await relay.start()
+    platform = await asyncio.to_thread(SealedMatrixPlatform, server, relay, folder)
+    try:
+        yield MatrixTalk(platform, relay, f'user = "{platform.agent.id}"\npassword = "password"')
+    finally:
+        platform.element.close()
+        await platform.http.aclose()
+        await relay.stop()

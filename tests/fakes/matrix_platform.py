@@ -16,7 +16,7 @@ from agent.channels.matrix.api import FixedToken, MatrixApi
 from agent.channels.matrix.channel import MatrixChannel
 from agent.channels.matrix.secrecy import encryption_for
 from agent.channels.place import Place
-from agent.clock import SystemClock
+from agent.clock import Clock, SystemClock
 from agent.config import Secret
 from agent.http import HttpClient
 from agent.messages import Inbound
@@ -66,6 +66,7 @@ class MatrixPlatform:
         self.bert.call("POST", f"/join/{self.group}", {})
         self.knows: Knows = lambda _: True
         self.has_extra = True
+        self.clock: Clock = SystemClock()
         self._txn = itertools.count(1)
         self._last: tuple[str, dict[str, object], str] = ("", {}, "")
         self.channel = self.restarted()
@@ -74,9 +75,8 @@ class MatrixPlatform:
         place = Place(self._folder / "matrix", Keeping(self._folder / "inbox"), self.knows)
         url = f"http://127.0.0.1:{self._relay.port}"
         api = MatrixApi(url, FixedToken(Secret(self.agent.token)), self.http)
-        clock = SystemClock()
-        crypt = encryption_for(api, place.folder, clock) if self.has_extra else None
-        return MatrixChannel(api, crypt, "mention", place, clock)
+        crypt = encryption_for(api, place.folder, self.clock) if self.has_extra else None
+        return MatrixChannel(api, crypt, "mention", place, self.clock)
 
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
         named = text if not (is_group and calls) else f"{self.agent.id}: {text}"

@@ -18,7 +18,7 @@ from tests.fakes.echoing_model import EchoingModel
 from tests.fakes.email_conversation import email
 from tests.fakes.irc_conversation import irc
 from tests.fakes.left_behind import all_confirmed
-from tests.fakes.matrix_conversation import matrix
+from tests.fakes.matrix_conversation import matrix, sealed_matrix
 from tests.fakes.xmpp_conversation import xmpp
 
 LIMIT_S = 25.0
@@ -47,7 +47,13 @@ class Talk(Protocol):
 
 
 Opens = Callable[[Path], AbstractAsyncContextManager[Talk]]
-TALKS: dict[str, Opens] = {"email": email, "irc": irc, "matrix": matrix, "xmpp": xmpp}
+TALKS: dict[str, Opens] = {
+    "email": email,
+    "irc": irc,
+    "matrix": matrix,
+    "encrypted matrix": sealed_matrix,
+    "xmpp": xmpp,
+}
 
 
 async def until(condition: Callable[[], object]) -> None:

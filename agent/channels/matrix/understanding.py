@@ -42,7 +42,8 @@ class Self:
     @property
     def callings(self) -> tuple[str, ...]:
         local = self.account[1:].partition(":")[0]
-        return tuple(one for one in (self.account, self.name, local) if one)
+        # With or without the sign before it
+        return tuple(one for one in (self.account[1:], self.name, local) if one)
 
 
 @dataclass(frozen=True, slots=True)

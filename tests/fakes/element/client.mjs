@@ -11,6 +11,8 @@ const FILTER = encodeURIComponent(JSON.stringify({ room: { timeline: { limit: 50
 let machine;
 let since = "";
 let count = 0;
+let isSlow = false;
+const late = [];
 const rooms = new Map(); // room -> events in order
 const types = sdk.RequestType;
 
@@ -86,7 +88,11 @@ async function share(room) {
     if (claim) await send(claim);
     const settings = new sdk.EncryptionSettings();
     settings.sharingStrategy = sdk.CollectStrategy.identityBasedStrategy();
-    for (const request of await machine.shareRoomKey(new sdk.RoomId(room), users, settings)) await send(request);
+    for (const request of await machine.shareRoomKey(new sdk.RoomId(room), users, settings)) {
+        // A server far away hands keys on when it likes
+        if (isSlow) late.push(request);
+        else await send(request);
+    }
 }
 
 const does = {
@@ -126,8 +132,9 @@ const does = {
             shield,
         }));
     },
-    async sync() {
-        await sync(0);
+    async slow({ on }) {
+        isSlow = on;
+        if (!on) for (const request of late.splice(0)) await send(request);
         return true;
     },
     async renew({ room }) {

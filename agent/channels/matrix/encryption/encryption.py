@@ -81,7 +81,7 @@ class Encryption:
         async with self._introducing:
             if self._us is not None and (self._us.user, self._us.device) == (user, device):
                 return
-            us = await self._vault.transact(lambda shelf: ourselves(shelf, user, device))
+            us = await self._vault.transact(partial(_began, user=user, device=device))
             told = await self._sharing.ask(user)
             known = _keys_at(told, user, device)
             keys = await self._vault.look(lambda shelf: device_keys(shelf, us))
@@ -249,6 +249,12 @@ class Encryption:
             raise MessageRefused("the encryption of that room is not known here")
         await self._vault.transact(lambda shelf: _keep_rules(shelf, room, json.dumps(told)))
         return rules_in(told)
+
+
+def _began(shelf: Shelf, user: str, device: str) -> Ourselves:
+    us = ourselves(shelf, user, device)
+    speaking.begin_again(shelf)
+    return us
 
 
 def _keep(shelf: Shelf, us: Ourselves, sync: Sync, now_s: float) -> _Came:

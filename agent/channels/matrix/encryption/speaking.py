@@ -60,6 +60,12 @@ def prepare(
     return [one for key, one in there.items() if key not in knowing]
 
 
+def begin_again(shelf: Shelf) -> None:
+    """Have other keys from now on: those of an older copy were perhaps used for something else."""
+    shelf.db.execute("DELETE FROM spoken")
+    shelf.db.execute("DELETE FROM shared")
+
+
 def room_key(shelf: Shelf, room: str) -> dict[str, object]:
     """The content of the event that gives somebody the key, from now on."""
     session = _session(shelf, room)
