@@ -118,7 +118,9 @@ def _converse(arguments: Namespace, name: str, places: Places) -> int:
     plan = taking.planned(table, "channel", places)
     if Asker(Terminal()).yes(f"Write it into {places.config}?", usual=True):
         taking.take(plan, places)
-        say(f"Written. The agent takes it up when it starts: `sudo systemctl restart {SERVICE}`.")
+        how = "" if places.credstore is None else f": `sudo systemctl restart {SERVICE}`"
+        say(f"Written. The agent takes it up when it starts{how}.")
+        say("Whoever writes there is a stranger until you let them in: `barnacle pair`.")
         return exits.OK
     say(f"Nothing was changed. This would stand in {places.config}:\n")
     say(dumps(_without_secrets(table, name)))

@@ -11,7 +11,7 @@ from agent.cli.words import Commands, Parser, add, everywhere, limit, provenance
 _ABOUT = "An AI agent that lives on a Raspberry Pi and owns an STM32 board."
 _EXAMPLES = """\
 examples:
-  barnacle setup                     the model service and Telegram, by questions
+  barnacle setup                     the model service and chat platforms, by questions
   barnacle chat                      talk to the device in this terminal
   barnacle doctor                    what is wrong, and what to do about it
   barnacle check                     is the configuration right?
@@ -74,12 +74,13 @@ def _add_setup(commands: Commands) -> None:
     add(
         commands,
         "setup",
-        "Set up the model service and Telegram by questions, each answer tried out at once",
+        "Set up the model service and chat platforms by questions, each answer tried out at once",
         examples="  sudo barnacle setup                for the service of this machine\n"
         "  barnacle setup                     for an agent that you start yourself\n"
         "\nEnter takes what stands in brackets, Ctrl-C leaves; nothing is changed before the last\n"
-        "question. Have a key of a model service and a token of @BotFather at hand. On a card the\n"
-        "same is said by the file barnacle.toml on its first partition, without a terminal.\n",
+        "question. Have a key of a model service at hand, and for Telegram a token of @BotFather;\n"
+        "it says of every platform what it needs. On a card the same is said by barnacle.toml on\n"
+        "its first partition, without a terminal.\n",
     )
 
 
@@ -293,16 +294,29 @@ def _add_channel(commands: Commands) -> None:
         commands,
         "channel",
         "Add a chat platform by questions, and see whether each takes the agent",
-        examples="  barnacle channel list\n  barnacle channel add telegram\n"
-        "  barnacle channel test             every configured one\n",
+        examples="  barnacle channel list             those that there are\n"
+        "  barnacle channel add telegram     for an agent that you start yourself\n"
+        "  sudo barnacle channel add email   for the service of this machine\n"
+        "  barnacle channel test             every configured one\n"
+        "\nA platform is there where its table [channels.NAME] is in the configuration; take the\n"
+        "table out to end it. Who writes there is a stranger until `barnacle pair` lets them in.\n",
     )
     actions = channel.add_subparsers(dest="action", metavar="action", required=True)
     add(actions, "list", "List the platforms that there are, and how those in use are", json=True)
-    added = add(actions, "add", "Ask for what a platform needs, try it, and write it down")
+    added = add(
+        actions,
+        "add",
+        "Ask for what a platform needs, try it, and write it down",
+        examples="  barnacle channel add telegram\n  sudo barnacle channel add email\n"
+        "\nEach answer is tried where it counts, and nothing is written before you agree. Secrets\n"
+        "of the service become credentials that root alone reads. Called again for a platform\n"
+        "that is there, it changes it: Enter keeps what is in brackets.\n",
+    )
     added.add_argument("name", type=text, help="its name; `barnacle channel list` shows them")
-    for name in ("test", "doctor"):
-        tried = add(actions, name, "Ask platforms whom they take the agent for")
-        tried.add_argument("name", nargs="?", type=text, help="only this one")
+    asks = "Ask platforms whom they take the agent for; nothing is sent to anybody"
+    for name, about in (("test", asks), ("doctor", "The same as test")):
+        tried = add(actions, name, about)
+        tried.add_argument("name", nargs="?", type=text, help="only this one; else all of them")
 
 
 def _add_signal(commands: Commands) -> None:

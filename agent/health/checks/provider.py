@@ -56,7 +56,7 @@ async def _tried(try_key: Probe, host: str, key: str) -> Finding:
     except ProviderError as err:
         return Finding.warning(
             f"{host} was asked with the {key}, and: {err}; answers come without a model until it "
-            "answers; is there a network, and is provider.base_url right?"
+            "answers; is provider.base_url right?"
         )
 
 
