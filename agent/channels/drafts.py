@@ -1,14 +1,17 @@
 """Answers that are still growing, shown without slowing down whoever writes them.
 
 Each is shown again when it has grown and the platform may be asked again. How it is shown, and how
-often, is the platform's; a draft is a courtesy and is left out where it cannot be.
+often, is the platform's; a draft is a courtesy and is left out where it cannot be. One that a cut
+has left goes on in the same message, and that becomes the answer.
 """
 
 import asyncio
 import logging
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from agent.channels.begun import Begun, Key
 from agent.clock import Clock
 from agent.errors import ChannelError
 from agent.messages import Inbound, Outbound
@@ -17,8 +20,10 @@ _log = logging.getLogger(__name__)
 
 # Answers that grow at the same time, and those whose turn was given up
 MAX_DRAFTS = 64
-
-_Key = tuple[str, str | None, str]
+# At the end: a message that the platform has by then is one that the next run knows of
+LET_GO_S = 3.0
+# In the folder of the channel
+KEPT_NAME = "begun.json"
 
 
 @dataclass(slots=True)
@@ -30,8 +35,10 @@ class Draft:
     latest: str = ""
     shown: str = ""
     edits: int = 0
-    # The platform's number of the message that is edited; 0 where there is none
-    message_id: int = 0
+    # The platform's id of the message that is edited; empty where there is none
+    message_id: str = ""
+    # An earlier run began it
+    is_left: bool = False
     # A request is under way: it is waited for, or it would overtake the answer
     is_calling: bool = False
     is_over: bool = False
@@ -39,14 +46,19 @@ class Draft:
 
 
 class Drafts(ABC):
-    """The drafts of one channel, by what they answer."""
+    """The drafts of one channel, by what they answer.
+
+    Args:
+        folder: the channel's, for what has to outlive a restart.
+    """
 
     # An answer that is there by then was never a draft
     first_s = 0.0
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock) -> None:
         self._clock = clock
-        self._drafts: dict[_Key, Draft] = {}
+        self._begun = Begun(folder / KEPT_NAME)
+        self._drafts: dict[Key, Draft] = {}
 
     @abstractmethod
     async def _put(self, draft: Draft, text: str) -> None:
@@ -66,7 +78,7 @@ class Drafts(ABC):
 
     def show(self, inbound: Inbound, text_so_far: str) -> None:
         """The text will be seen soon, or a later one instead of it."""
-        key = (inbound.reply_target, inbound.thread, inbound.message_id)
+        key = _key(inbound)
         draft = self._drafts.get(key)
         if draft is None:
             if len(self._drafts) >= MAX_DRAFTS:
@@ -77,27 +89,37 @@ class Drafts(ABC):
         if not draft.is_over and (draft.task is None or draft.task.done()):
             draft.task = asyncio.create_task(self._keep_up(draft))
 
-    async def end(self, message: Outbound) -> int:
-        """Show no more of it; the message that stands in the chat for it, or 0."""
-        draft = self._drafts.get(_answered_by(message))
+    async def end(self, message: Outbound) -> str:
+        """Show no more of it; the message that stands in the chat for it, if one does."""
+        key = _answered_by(message)
+        draft = self._drafts.get(key)
         if draft is None:
-            return 0
+            return await self._begun.left(key)
         draft.is_over = True
         if draft.task is not None and not draft.task.done():
             if not draft.is_calling:
                 draft.task.cancel()
             await asyncio.wait([draft.task])
-        return draft.message_id
+        return draft.message_id or await self._begun.left(key)
 
     def forget(self, message: Outbound) -> None:
         """It is the answer by now, or is taken back."""
-        self._drafts.pop(_answered_by(message), None)
+        key = _answered_by(message)
+        self._drafts.pop(key, None)
+        self._begun.settle(key)
 
     async def aclose(self) -> None:
-        for draft in list(self._drafts.values()):
-            if draft.task is not None:
+        drafts = list(self._drafts.values())
+        for draft in drafts:
+            draft.is_over = True
+            if draft.task is not None and not draft.is_calling:
                 draft.task.cancel()
-                await asyncio.wait([draft.task])
+        if tasks := [draft.task for draft in drafts if draft.task is not None]:
+            _, late = await asyncio.wait(tasks, timeout=LET_GO_S)
+            for task in late:
+                task.cancel()
+            if late:
+                await asyncio.wait(late)
         self._drafts.clear()
 
     def _forget_oldest(self) -> None:
@@ -106,6 +128,9 @@ class Drafts(ABC):
             draft.task.cancel()
 
     async def _keep_up(self, draft: Draft) -> None:
+        if not draft.message_id:
+            draft.message_id = await self._begun.left(_key(draft.inbound))
+            draft.is_left = bool(draft.message_id)
         while not (draft.is_over or draft.latest == draft.shown or self._is_shown_out(draft)):
             wait_s = max(draft.next_s - self._clock.monotonic_s(), self._silence_s(draft))
             if wait_s > 0:
@@ -116,10 +141,12 @@ class Drafts(ABC):
             draft.edits += 1
 
     async def _try(self, draft: Draft) -> None:
-        text = draft.latest
+        text, before = draft.latest, draft.message_id
         draft.is_calling = True
         try:
             await self._put(draft, text)
+            if draft.message_id != before:
+                await self._begun.note(_key(draft.inbound), draft.message_id)
         except ChannelError as err:
             _log.info("no draft is shown: %s", err)
             draft.is_over = True
@@ -128,5 +155,9 @@ class Drafts(ABC):
         draft.shown = text
 
 
-def _answered_by(message: Outbound) -> _Key:
+def _key(inbound: Inbound) -> Key:
+    return inbound.reply_target, inbound.thread, inbound.message_id
+
+
+def _answered_by(message: Outbound) -> Key:
     return message.recipient, message.thread, message.in_reply_to

@@ -302,6 +302,30 @@ async def a_draft_never_costs_the_answer(platform: Platform) -> None:
         await stand(platform, heard, "It is warm.")
 
 
+async def a_draft_that_a_restart_left_becomes_the_answer(platform: Platform) -> None:
+    if not platform.channel.abilities.shows_drafts:
+        pytest.skip(f"{platform.channel.name} shows no drafts")
+    async with listening(platform.channel) as listener:
+        await platform.write("hello", is_group=True)
+        [heard] = await listener.first()
+        await platform.channel.draft(heard, "It is")
+        await stand(platform, heard, "It is")
+    again = platform.restarted()
+    async with listening(again) as listener:
+        await _there(platform, listener)
+        await again.draft(heard, "It")
+        await asyncio.sleep(0.05)
+        await again.send(answer(heard, "It is warm."))
+        await stand(platform, heard, "It is warm.")
+    # A cut before the answer is on record has it sent once more
+    third = platform.restarted()
+    async with listening(third) as listener:
+        await _there(platform, listener)
+        await third.send(answer(heard, "It is warm."))
+        await third.send(replace(answer(heard, "More.", 2), in_reply_to=""))
+        await stand(platform, heard, "It is warm.", "More.")
+
+
 async def a_question_is_answered_by_whom_it_was_for(platform: Platform) -> None:
     async with listening(platform.channel) as listener:
         await platform.write("lamp on")
@@ -331,8 +355,15 @@ CHECKS = (
     a_wish_to_be_left_alone_is_handed_on,
     typing_and_marks_are_shown,
     a_draft_never_costs_the_answer,
+    a_draft_that_a_restart_left_becomes_the_answer,
     a_question_is_answered_by_whom_it_was_for,
 )
+
+
+async def _there(platform: Platform, listener: Listener) -> None:
+    """Somebody is heard: from now on it can be written too."""
+    await platform.write("still there?", is_group=True)
+    await until(lambda: any(one.text.endswith("still there?") for one in listener.heard))
 
 
 def _file(folder: Path, content: bytes) -> Attachment:

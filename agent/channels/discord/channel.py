@@ -54,7 +54,7 @@ class DiscordChannel(Channel):
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._api = api
-        self._drafts = DiscordDrafts(api, clock)
+        self._drafts = DiscordDrafts(api, place.folder, clock)
         self._sending = Sending(api, self._drafts)
         questions = OpenQuestions()
         self._asking = Asking(api, questions)

@@ -6,6 +6,7 @@ message has a number of ours that it knows for some minutes.
 
 import hashlib
 import logging
+from pathlib import Path
 
 from agent.channels.discord.api import ApiRefused, DiscordApi
 from agent.channels.discord.places import messages_in
@@ -31,8 +32,8 @@ _TOO_LARGE_STATUS = 413
 class DiscordDrafts(Drafts):
     """Messages that are changed until they are the answer."""
 
-    def __init__(self, api: DiscordApi, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, api: DiscordApi, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
         self._api = api
 
     def _interval_s(self, draft: Draft) -> float:
@@ -45,15 +46,17 @@ class DiscordDrafts(Drafts):
     async def _put(self, draft: Draft, text: str) -> None:
         method, path = self._asked(draft)
         body = shown(first_part(text))
-        if not draft.message_id and draft.inbound.is_group:
-            body |= answering(draft.inbound.answers)
+        if not draft.message_id:
+            inbound = draft.inbound
+            body |= _known_as("draft", inbound.channel, inbound.reply_target, inbound.message_id)
+            body |= answering(inbound.answers) if inbound.is_group else {}
         try:
             told = await self._api.call(method, path, body)
         except ChannelUnavailable as err:
             # The next one may come through
             _log.info("a draft is not shown now: %s", err)
             return
-        draft.message_id = draft.message_id or _number_of(told)
+        draft.message_id = draft.message_id or _id_of(told)
 
     def _asked(self, draft: Draft) -> tuple[str, str]:
         path = messages_in(draft.inbound.reply_target, draft.inbound.thread)
@@ -122,11 +125,14 @@ def _numbered(message: Outbound, what: str) -> dict[str, object]:
     """The same number for the same words again, which the platform then takes once."""
     if message.outbox_id <= 0:
         return {}
-    told = "\0".join((str(message.outbox_id), str(message.part), what, message.text))
-    number = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:NONCE_CHARS]
-    return {"nonce": number, "enforce_nonce": True}
+    return _known_as(str(message.outbox_id), str(message.part), what, message.text)
 
 
-def _number_of(told: object) -> int:
+def _known_as(*told: str) -> dict[str, object]:
+    number = hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()
+    return {"nonce": number[:NONCE_CHARS], "enforce_nonce": True}
+
+
+def _id_of(told: object) -> str:
     number = told.get("id") if isinstance(told, dict) else None
-    return int(number) if isinstance(number, str) and number.isdigit() else 0
+    return number if isinstance(number, str) and number.isdigit() else ""

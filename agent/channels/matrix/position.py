@@ -30,6 +30,7 @@ class Position:
     """Where to go on, of one account; empty where nothing was heard yet."""
 
     def __init__(self, path: Path) -> None:
+        self.folder = path.parent
         self._path = path
         self._account = ""
         self.after = ""

@@ -1,6 +1,7 @@
 """An answer into its room: its draft becomes it, and no try of it is shown twice."""
 
 import asyncio
+import hashlib
 import logging
 import secrets
 from collections.abc import AsyncIterator
@@ -45,7 +46,7 @@ class Sending:
         self.rooms = rooms
         self.position = position
         self.crypt = crypt
-        self.drafts = MatrixDrafts(self, clock)
+        self.drafts = MatrixDrafts(self, position.folder, clock)
         self._unfinished = Unfinished()
         self.account = ""
 
@@ -101,7 +102,7 @@ class Sending:
     async def _say(self, message: Outbound) -> None:
         content, known = content_of(message.text), _known(message)
         is_first = message.part == 0
-        shown = self.drafts.event(await self.drafts.end(message)) if is_first else ""
+        shown = await self.drafts.end(message) if is_first else ""
         if not shown or not await self._became(shown, message, content):
             answered = message.in_reply_to if is_first else ""
             there = self.place(content, answered, message.recipient, message.thread)
@@ -159,32 +160,25 @@ class MatrixDrafts(Drafts):
 
     first_s = 1.0
 
-    def __init__(self, sending: Sending, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, sending: Sending, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
         self._sending = sending
-        # Drafts have numbers, events have names
-        self._events: dict[int, str] = {}
-        self._last = 0
-
-    def event(self, number: int) -> str:
-        """The event that stands for a draft, which is asked for once."""
-        return self._events.pop(number, "")
 
     def _interval_s(self, draft: Draft) -> float:
         return INTERVAL_S
 
     async def _put(self, draft: Draft, text: str) -> None:
         inbound, content = draft.inbound, content_of(first_part(text))
-        room, known = inbound.reply_target, secrets.token_hex(8)
-        if draft.message_id in self._events:
-            shown = self._events[draft.message_id]
-            await self._sending.put(room, edit_of(shown, content), known)
+        room = inbound.reply_target
+        if draft.message_id:
+            edit = edit_of(draft.message_id, content)
+            await self._sending.put(room, edit, secrets.token_hex(8))
             return
         there = self._sending.place(content, inbound.message_id, room, inbound.thread)
-        event_id = await self._sending.put(room, there, known)
-        self._last += 1
-        draft.message_id = self._last
-        self._events[self._last] = event_id
+        # The same name in every run: whose id was lost on the way is told it again
+        named = f"{room} {inbound.message_id}".encode("utf-8", "replace")
+        known = f"draft-{hashlib.sha256(named).hexdigest()[:32]}"
+        draft.message_id = await self._sending.put(room, there, known)
 
 
 def _known(message: Outbound) -> str:

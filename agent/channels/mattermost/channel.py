@@ -48,7 +48,7 @@ class MattermostChannel(Channel):
     ) -> None:
         self.pulse: Pulse = Pulse(clock)
         self._api = api
-        self._drafts = MattermostDrafts(api, clock)
+        self._drafts = MattermostDrafts(api, place.folder, clock)
         self._sending = Sending(api, self._drafts)
         self._listening = Listening(api, place, settings.groups, self.pulse, clock)
 

@@ -7,6 +7,7 @@ anywhere, is taken apart.
 import hashlib
 import logging
 import re
+from pathlib import Path
 
 from agent.channels.answers import in_words
 from agent.channels.base import Question
@@ -30,14 +31,13 @@ MAX_FILE_BYTES = 50 * 1024 * 1024
 _ID_CHARS = 26
 _TOO_LARGE = 413
 _EVERYBODY = re.compile(r"@(?=(?:all|channel|here)\b)", re.IGNORECASE)
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 class MattermostDrafts(Drafts):
     """Posts that are changed until they are the answer."""
 
-    def __init__(self, api: MattermostApi, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, api: MattermostApi, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
         self._api = api
 
     def _interval_s(self, draft: Draft) -> float:
@@ -51,8 +51,11 @@ class MattermostDrafts(Drafts):
                 await self._api.call("PUT", _patched(draft.message_id), {"message": message})
             else:
                 place = _place(inbound.reply_target, inbound.thread)
-                told = await self._api.call("POST", "/posts", {**place, "message": message})
-                draft.message_id = _number_of(told)
+                known = _known_as("draft", inbound.reply_target, inbound.message_id)
+                told = await self._api.call(
+                    "POST", "/posts", {**place, "message": message, **known}
+                )
+                draft.message_id = _id_in(told)
         except ChannelUnavailable as err:
             # The next one may come through
             _log.info("a draft is not shown now: %s", err)
@@ -150,22 +153,21 @@ def _numbered(message: Outbound, *content: str) -> dict[str, object]:
     """The same number for the same words again, which a server takes once for a while."""
     if message.outbox_id <= 0:
         return {}
-    told = "\0".join((str(message.outbox_id), str(message.part), *content))
-    return {"pending_post_id": hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:26]}
+    return _known_as(str(message.outbox_id), str(message.part), *content)
 
 
-def _patched(number: int) -> str:
-    """The path of a post whose id was made a number, as drafts know them."""
-    told = ""
-    while number:
-        number, digit = divmod(number, len(_DIGITS))
-        told = _DIGITS[digit] + told
-    return f"/posts/{told.rjust(_ID_CHARS, '0')}/patch"
+def _known_as(*told: str) -> dict[str, object]:
+    number = hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()
+    return {"pending_post_id": number[:_ID_CHARS]}
 
 
-def _number_of(told: object) -> int:
+def _patched(post_id: str) -> str:
+    return f"/posts/{known_id(post_id)}/patch"
+
+
+def _id_in(told: object) -> str:
     post_id = told.get("id") if isinstance(told, dict) else None
-    return int(known_id(post_id), len(_DIGITS)) if isinstance(post_id, str) else 0
+    return known_id(post_id) if isinstance(post_id, str) else ""
 
 
 def _file_in(told: object) -> str:

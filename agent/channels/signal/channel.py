@@ -58,7 +58,7 @@ class SignalChannel(Channel):
         self.pulse: Pulse = Pulse(clock)
         self._daemon = Daemon(settings.base_url, settings.account, http)
         self._letters = Letters(self._daemon)
-        self._drafts = SignalDrafts(self._letters, clock)
+        self._drafts = SignalDrafts(self._letters, place.folder, clock)
         self._sending = Sending(self._daemon, self._letters, self._drafts)
         questions = OpenQuestions()
         self._asking = Asking(self._daemon, questions)

@@ -4,6 +4,8 @@ Signal tells people that a message was edited and takes few edits of one, so a d
 and grows in larger and larger steps. It becomes the answer's first part, or is taken back.
 """
 
+from pathlib import Path
+
 from agent.channels.drafts import Draft, Drafts
 from agent.channels.signal.letters import Letters, first_part
 from agent.channels.signal.places import parameters_of
@@ -23,19 +25,20 @@ class SignalDrafts(Drafts):
 
     first_s = FIRST_S
 
-    def __init__(self, letters: Letters, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, letters: Letters, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
         self._letters = letters
 
     def _is_shown_out(self, draft: Draft) -> bool:
-        return draft.edits >= MAX_EDITS
+        # Nobody knows how often the last run edited it: what is left of that is the answer's
+        return draft.is_left or draft.edits >= MAX_EDITS
 
     def _interval_s(self, draft: Draft) -> float:
         return INTERVAL_S * GROWTH**draft.edits
 
     async def _put(self, draft: Draft, text: str) -> None:
         place = parameters_of(draft.inbound.reply_target)
-        edited = {"editTimestamp": draft.message_id} if draft.message_id else {}
+        edited = {"editTimestamp": int(draft.message_id)} if draft.message_id else {}
         timestamp_ms = await self._letters.put({**place, **edited}, first_part(text))
         # Edits name the first of them
-        draft.message_id = draft.message_id or timestamp_ms
+        draft.message_id = draft.message_id or (str(timestamp_ms) if timestamp_ms else "")

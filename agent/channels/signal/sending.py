@@ -48,8 +48,8 @@ class Sending:
 
     async def _say(self, message: Outbound) -> None:
         place = parameters_of(message.recipient)
-        shown = await self._drafts.end(message) if message.part == 0 else 0
-        if not shown or not await self._became(shown, message):
+        shown = await self._drafts.end(message) if message.part == 0 else ""
+        if not shown or not await self._became(int(shown), message):
             answered = self._quoted(message) if message.part == 0 else {}
             await self._letters.put({**place, **answered}, message.text)
         if message.part == 0:

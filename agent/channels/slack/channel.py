@@ -48,7 +48,7 @@ class SlackChannel(Channel):
         pulse = Pulse(clock)
         self.pulse: Pulse | None = pulse
         self._api = api
-        self._drafts = SlackDrafts(api, clock)
+        self._drafts = SlackDrafts(api, place.folder, clock)
         self._sending = Sending(api, self._drafts)
         questions = OpenQuestions()
         self._asking = Asking(api, questions)

@@ -5,6 +5,7 @@ Slack knows no message twice: one whose acknowledgement was lost on the way is s
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 from agent.channels.drafts import Draft, Drafts
@@ -22,15 +23,13 @@ _log = logging.getLogger(__name__)
 INTERVAL_S = 1.2
 # Slack takes a GB; what is larger than this is better fetched from the device
 MAX_FILE_BYTES = 50 * 1024 * 1024
-# A number of Slack's is seconds and millionths of one, with a point between
-_MILLIONTHS = 1_000_000
 
 
 class SlackDrafts(Drafts):
     """Messages that are changed until they are the answer."""
 
-    def __init__(self, api: SlackApi, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, api: SlackApi, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
         self._api = api
         # Until when nothing is shown: Slack wanted to be left alone
         self._silent_until_s = 0.0
@@ -46,12 +45,12 @@ class SlackDrafts(Drafts):
         body = {**place, "text": shown(first_part(text)), **QUIET}
         try:
             if draft.message_id:
-                await self._api.call("chat.update", {**body, "ts": ts_of(draft.message_id)})
+                await self._api.call("chat.update", {**body, "ts": draft.message_id})
             else:
                 told = await self._api.call(
                     "chat.postMessage", body | in_thread(draft.inbound.thread)
                 )
-                draft.message_id = number_of(told.get("ts"))
+                draft.message_id = _ts_in(told)
         except ChannelUnavailable as err:
             # The next one may come through
             _log.info("a draft is not shown now: %s", err)
@@ -76,16 +75,16 @@ class Sending:
 
     async def _say(self, message: Outbound) -> None:
         body = {"channel": message.recipient, "text": shown(message.text), **QUIET}
-        draft = await self._drafts.end(message) if message.part == 0 else 0
+        draft = await self._drafts.end(message) if message.part == 0 else ""
         if not (draft and await self._became(body, draft)):
             await self._api.call("chat.postMessage", body | in_thread(message.thread))
         if message.part == 0:
             self._drafts.forget(message)
 
-    async def _became(self, body: dict[str, object], draft: int) -> bool:
+    async def _became(self, body: dict[str, object], draft: str) -> bool:
         """Whether the draft is the answer now."""
         try:
-            await self._api.call("chat.update", {**body, "ts": ts_of(draft)})
+            await self._api.call("chat.update", {**body, "ts": draft})
         except ApiRefused as err:
             # Somebody deleted it: the answer comes as a message
             _log.info("a draft cannot become the answer: %s", err)
@@ -116,11 +115,6 @@ def in_thread(thread: str | None) -> dict[str, object]:
     return {"thread_ts": thread} if thread else {}
 
 
-def number_of(ts: object) -> int:
-    """A message's number in Slack as a whole number; 0 of what is none."""
-    return int(ts.replace(".", "")) if isinstance(ts, str) and is_ts(ts) else 0
-
-
-def ts_of(number: int) -> str:
-    """The same back."""
-    return f"{number // _MILLIONTHS}.{number % _MILLIONTHS:06d}"
+def _ts_in(told: Mapping[str, object]) -> str:
+    ts = told.get("ts")
+    return ts if isinstance(ts, str) and is_ts(ts) else ""

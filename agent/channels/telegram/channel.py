@@ -62,7 +62,7 @@ class TelegramChannel(Channel):
         self._api = api
         self._silence = Silence(clock)
         self._words = Words(api)
-        self._drafts = TelegramDrafts(self._words, self._silence, clock)
+        self._drafts = TelegramDrafts(self._words, self._silence, place.folder, clock)
         self._sending = Sending(api, self._words, self._drafts, self._silence)
         questions = OpenQuestions()
         self._asking = Asking(api, self._words, questions, self._silence)

@@ -5,6 +5,7 @@ message becomes the answer's first part. A draft is a courtesy: it is left out w
 """
 
 import logging
+from pathlib import Path
 
 from agent.channels.drafts import Draft, Drafts
 from agent.channels.telegram.api import ApiRefused
@@ -25,8 +26,8 @@ GROUP_INTERVAL_S = 4.0
 class TelegramDrafts(Drafts):
     """The drafts of one bot."""
 
-    def __init__(self, words: Words, silence: Silence, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, words: Words, silence: Silence, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
         self._words = words
         self._silence = silence
         # Servers of one's own may be older than drafts
@@ -48,7 +49,7 @@ class TelegramDrafts(Drafts):
     async def _show(self, draft: Draft, text: str) -> None:
         parameters = self._words.place(draft.inbound.reply_target, draft.inbound.thread)
         if draft.message_id:
-            where = {"chat_id": parameters["chat_id"], "message_id": draft.message_id}
+            where = {"chat_id": parameters["chat_id"], "message_id": int(draft.message_id)}
             await self._words.put("editMessageText", where, text)
         elif self._has_drafts and not draft.inbound.is_group:
             await self._put_draft(draft, parameters, text)
@@ -71,6 +72,6 @@ class TelegramDrafts(Drafts):
             await self._show(draft, text)
 
 
-def _message_id(told: object) -> int:
+def _message_id(told: object) -> str:
     number = told.get("message_id") if isinstance(told, dict) else None
-    return number if isinstance(number, int) else 0
+    return str(number) if isinstance(number, int) else ""

@@ -56,7 +56,7 @@ class Sending:
 
     async def _say(self, message: Outbound) -> None:
         if message.part == 0 and (shown := await self._drafts.end(message)):
-            where = {"chat_id": self._words.chat_of(message.recipient), "message_id": shown}
+            where = {"chat_id": self._words.chat_of(message.recipient), "message_id": int(shown)}
             try:
                 await self._words.put("editMessageText", where, message.text)
             except ApiRefused as err:

@@ -34,6 +34,7 @@ class Position:
     """Where to go on in the archives of one account; its own is called by an empty name."""
 
     def __init__(self, path: Path) -> None:
+        self.folder = path.parent
         self._path = path
         self._account = ""
         self._marks: dict[str, Mark] = {}

@@ -3,9 +3,10 @@
 import logging
 import secrets
 from collections.abc import Sequence
+from pathlib import Path
 from xml.etree.ElementTree import Element
 
-from agent.channels.drafts import MAX_DRAFTS, Draft, Drafts
+from agent.channels.drafts import Draft, Drafts
 from agent.channels.keeping import Keeping
 from agent.channels.outgoing import Unfinished, unsendable
 from agent.channels.xmpp.archive import Archive
@@ -54,7 +55,7 @@ class Sending:
         self.connection: Connection | None = None
         self.position = position
         self.files = Files(http, keeping, self)
-        self.drafts = XmppDrafts(self, clock)
+        self.drafts = XmppDrafts(self, position.folder, clock)
         self._rooms = frozenset(one.lower() for one in rooms)
         self._unfinished = Unfinished()
         # Chats in which the last run of the agent may have left something
@@ -91,8 +92,7 @@ class Sending:
 
     async def _say(self, message: Outbound) -> None:
         is_first, more = message.part == 0, []
-        draft = await self.drafts.end(message) if is_first else 0
-        if shown := self.drafts.shown(draft):
+        if is_first and (shown := await self.drafts.end(message)):
             more.append(element(CORRECTION, "replace", id=shown))
         elif is_first and self.is_group(message.recipient):
             answered = about(message.in_reply_to, in_group=True)
@@ -101,7 +101,6 @@ class Sending:
         await self._deliver(message, self._known(message), [*_words(message.text), *more])
         if is_first:
             self.drafts.forget(message)
-            self.drafts.became(draft)
 
     async def _give(self, message: Outbound, file: Attachment) -> None:
         known = f"{self._known(message)}-{message.files.index(file)}"
@@ -148,20 +147,9 @@ class XmppDrafts(Drafts):
 
     first_s = 1.0
 
-    def __init__(self, sending: Sending, clock: Clock) -> None:
-        super().__init__(clock)
+    def __init__(self, sending: Sending, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
         self._sending = sending
-        # Drafts have numbers, messages have names
-        self._shown: dict[int, str] = {}
-        self._last = 0
-
-    def shown(self, number: int) -> str:
-        """The message that stands for a draft."""
-        return self._shown.get(number, "")
-
-    def became(self, number: int) -> None:
-        """It is the answer by now."""
-        self._shown.pop(number, None)
 
     def _interval_s(self, draft: Draft) -> float:
         return INTERVAL_S
@@ -170,15 +158,11 @@ class XmppDrafts(Drafts):
         target, words = draft.inbound.reply_target, first_part(text)
         # Kept nowhere: only what it becomes is
         nowhere = element(HINTS, "no-store")
-        if draft.message_id in self._shown:
-            replaced = element(CORRECTION, "replace", id=self._shown[draft.message_id])
+        if draft.message_id:
+            replaced = element(CORRECTION, "replace", id=draft.message_id)
             self._sending.say(target, words, replaced, nowhere)
             return
-        self._last += 1
-        draft.message_id = self._last
-        self._shown[self._last] = self._sending.say(target, words, nowhere)
-        # Those whose answer never came
-        self._shown.pop(self._last - MAX_DRAFTS, None)
+        draft.message_id = self._sending.say(target, words, nowhere)
 
 
 def parts(markdown: str) -> tuple[str, ...]:

@@ -1,0 +1,74 @@
+"""Which message of a platform stands for an answer that is not whole yet, kept over restarts.
+
+Written once, when that message is there: an answer that is tried again after a cut finds it,
+however far the first try came. Without room for it the answer comes as one message more.
+"""
+
+import asyncio
+import logging
+from pathlib import Path
+
+import msgspec
+
+from agent.errors import StorageFull
+from agent.storage.files import write_atomic
+
+_log = logging.getLogger(__name__)
+
+# Of what is tried again after a cut it is the last; a chat, a thread and two ids are some 200 bytes
+MAX_KEPT = 64
+MAX_FILE_BYTES = 256 * 1024
+
+# The chat, the thread in it, and the message that is answered
+Key = tuple[str, str | None, str]
+_Row = tuple[str, str | None, str, str]
+
+
+class Begun:
+    """The answers of one channel that were begun in the open."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._kept: dict[Key, str] = {}
+        # Those of them that are not whole, as far as this run knows
+        self._open: dict[Key, str] | None = None
+        self._writing = asyncio.Lock()
+
+    async def left(self, key: Key) -> str:
+        """The message that stands for it; empty where none does."""
+        async with self._writing:
+            return (await self._read()).get(key, "")
+
+    async def note(self, key: Key, message_id: str) -> None:
+        """That message stands for it from now on."""
+        async with self._writing:
+            (await self._read())[key] = message_id
+            self._kept.pop(key, None)
+            self._kept[key] = message_id
+            while len(self._kept) > MAX_KEPT:
+                del self._kept[next(iter(self._kept))]
+            content = msgspec.json.encode([(*row, known) for row, known in self._kept.items()])
+            try:
+                await asyncio.to_thread(write_atomic, self._path, content)
+            except (StorageFull, OSError) as err:
+                _log.warning("after a cut an answer may stand twice: %s", err)
+
+    def settle(self, key: Key) -> None:
+        """It is whole: what else is said to the same message stands by itself."""
+        if self._open is not None:
+            self._open.pop(key, None)
+
+    async def _read(self) -> dict[Key, str]:
+        if self._open is None:
+            self._kept = await asyncio.to_thread(_kept_in, self._path)
+            self._open = dict(self._kept)
+        return self._open
+
+
+def _kept_in(path: Path) -> dict[Key, str]:
+    try:
+        with path.open("rb") as file:
+            rows = msgspec.json.decode(file.read(MAX_FILE_BYTES), type=list[_Row])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return {}
+    return {(chat, thread, answered): known for chat, thread, answered, known in rows}

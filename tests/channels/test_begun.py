@@ -1,0 +1,62 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from agent.channels.begun import MAX_KEPT, Begun
+
+KEY = ("chat", None, "message 1")
+
+
+async def test_what_was_begun_is_found_by_the_next_run(tmp_path: Path) -> None:
+    path = tmp_path / "discord" / "begun.json"
+    await Begun(path).note(KEY, "draft 1")
+    again = Begun(path)
+    assert await again.left(KEY) == "draft 1"
+    assert await again.left(("chat", "thread", "message 1")) == ""
+
+
+async def test_what_is_whole_is_not_taken_for_a_draft_in_the_same_run(tmp_path: Path) -> None:
+    path = tmp_path / "begun.json"
+    await Begun(path).note(KEY, "draft 1")
+    again = Begun(path)
+    assert await again.left(KEY) == "draft 1"
+    again.settle(KEY)
+    assert await again.left(KEY) == ""
+
+
+async def test_a_cut_between_the_whole_answer_and_its_record_finds_it_too(tmp_path: Path) -> None:
+    path = tmp_path / "begun.json"
+    first = Begun(path)
+    await first.note(KEY, "draft 1")
+    first.settle(KEY)
+    assert await Begun(path).left(KEY) == "draft 1"
+
+
+async def test_the_oldest_go(tmp_path: Path) -> None:
+    path = tmp_path / "begun.json"
+    begun = Begun(path)
+    keys = [("chat", None, str(number)) for number in range(MAX_KEPT + 1)]
+    await asyncio.gather(*(begun.note(key, "draft") for key in keys))
+    again = Begun(path)
+    assert [await again.left(key) for key in keys] == ["", *["draft"] * MAX_KEPT]
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b"[[1]]", b'[["a",null,"b"]]', b"\xff", b"[" * 9000])
+async def test_a_damaged_file_is_none(tmp_path: Path, kept: bytes) -> None:
+    path = tmp_path / "begun.json"
+    path.write_bytes(kept)
+    begun = Begun(path)
+    assert await begun.left(KEY) == ""
+    await begun.note(KEY, "draft 1")
+    assert await Begun(path).left(KEY) == "draft 1"
+
+
+async def test_without_room_the_agent_goes_on(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "discord").write_text("a file where the folder would be")
+    begun = Begun(tmp_path / "discord" / "begun.json")
+    await begun.note(KEY, "draft 1")
+    assert await begun.left(KEY) == "draft 1"
+    assert "may stand twice" in caplog.text

@@ -1,0 +1,99 @@
+import asyncio
+from pathlib import Path
+
+from agent.channels.drafts import MAX_DRAFTS, Draft, Drafts
+from agent.clock import Clock
+from agent.errors import ChannelUnavailable
+from agent.messages import Inbound, Outbound, Provenance
+from tests.fakes.clock import SteppedClock
+
+
+class Shown(Drafts):
+    """A chat of which every request takes until the test lets it."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        super().__init__(folder, clock)
+        self.texts: list[tuple[str, str]] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
+
+    def _interval_s(self, draft: Draft) -> float:
+        return 1.0
+
+    async def _put(self, draft: Draft, text: str) -> None:
+        await self.may_answer.wait()
+        if text == "broken":
+            raise ChannelUnavailable("cut")
+        draft.message_id = draft.message_id or f"shown {len(self.texts)}"
+        self.texts.append((draft.message_id, text))
+
+
+def written(message_id: str) -> Inbound:
+    return Inbound(message_id, "told", "anna", "chat", "hello", 1.0, Provenance.OWNER)
+
+
+def answer(message_id: str) -> Outbound:
+    return Outbound(1, "told", "chat", "It is warm.", message_id)
+
+
+async def until_shown(drafts: Shown, count: int) -> None:
+    async with asyncio.timeout(10):
+        while len(drafts.texts) < count:  # noqa: ASYNC110 - the other side is a thread and a file
+            await asyncio.sleep(0.001)
+
+
+async def test_an_answer_that_grows_is_one_message(tmp_path: Path) -> None:
+    clock = SteppedClock()
+    drafts = Shown(tmp_path, clock)
+    drafts.show(written("1"), "It")
+    await until_shown(drafts, 1)
+    drafts.show(written("1"), "It is")
+    clock.advance(1.0)
+    await until_shown(drafts, 2)
+    assert drafts.texts == [("shown 0", "It"), ("shown 0", "It is")]
+    assert await drafts.end(answer("1")) == "shown 0"
+    drafts.forget(answer("1"))
+    assert await drafts.end(answer("1")) == ""
+
+
+async def test_the_next_run_goes_on_in_the_same_message(tmp_path: Path) -> None:
+    first = Shown(tmp_path, SteppedClock())
+    first.show(written("1"), "It is")
+    await until_shown(first, 1)
+    # Its id is on record before anything waits for it
+    assert await first.end(answer("1")) == "shown 0"
+    second = Shown(tmp_path, SteppedClock())
+    second.show(written("1"), "It")
+    await until_shown(second, 1)
+    assert second.texts == [("shown 0", "It")]
+    third = Shown(tmp_path, SteppedClock())
+    assert await third.end(answer("1")) == "shown 0"
+    assert await third.end(answer("2")) == ""
+
+
+async def test_an_end_lets_a_message_arrive_that_the_next_run_has_to_know(tmp_path: Path) -> None:
+    drafts = Shown(tmp_path, SteppedClock())
+    drafts.may_answer.clear()
+    drafts.show(written("1"), "It is")
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        while not any(draft.is_calling for draft in drafts._drafts.values()):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0.001)
+    ending = asyncio.ensure_future(drafts.aclose())
+    await asyncio.sleep(0)
+    drafts.may_answer.set()
+    await ending
+    assert await Shown(tmp_path, SteppedClock()).end(answer("1")) == "shown 0"
+
+
+async def test_a_draft_that_is_forgotten_for_others_still_becomes_its_answer(
+    tmp_path: Path,
+) -> None:
+    drafts = Shown(tmp_path, SteppedClock())
+    drafts.show(written("first"), "It")
+    await until_shown(drafts, 1)
+    await drafts.end(answer("first"))
+    for number in range(MAX_DRAFTS):
+        drafts.show(written(str(number)), "broken")
+    assert await drafts.end(answer("first")) == "shown 0"
+    await drafts.aclose()
