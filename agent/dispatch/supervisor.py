@@ -79,6 +79,7 @@ class Supervisor:
         self._tell = tell
         self._chance = chance
         self._told = ""
+        self._logged = ""
         # When this try to listen began; None between two
         self._begun_s: float | None = None
 
@@ -161,7 +162,11 @@ class Supervisor:
         else:
             self._note(Hearing.AWAY, said)
         is_ours = failure is None or isinstance(failure, BarnacleError)
-        _log.warning("%s: %s", name, said, exc_info=None if is_ours else failure)
+        # Months without a network would be a line a minute, and each is written to a card
+        is_known = is_ours and said == self._logged
+        level = logging.DEBUG if is_known else logging.WARNING
+        _log.log(level, "%s: %s", name, said, exc_info=None if is_ours else failure)
+        self._logged = said
 
     async def _tell_once(self, text: str) -> None:
         """The same trouble again is no news."""
@@ -172,7 +177,7 @@ class Supervisor:
     def _note(self, hearing: Hearing, trouble: str = "") -> None:
         if hearing is Hearing.LISTENING and self.hearing is not hearing:
             _log.info("%s is heard", self.channel.name)
-            self._told = ""
+            self._told = self._logged = ""
         self.hearing = hearing
         self._activity.note_trouble(self.channel.name, trouble)
 

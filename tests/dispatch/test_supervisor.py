@@ -67,6 +67,19 @@ async def test_waits_grow_from_two_seconds_to_a_minute() -> None:
     assert kept.told == []
 
 
+async def test_the_same_trouble_is_logged_once_until_it_is_another(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = _TurnedClock()
+    away, other = ChannelUnavailable("no network"), ChannelUnavailable("no name server")
+    channel = FailingListener(clock, [away, away, away, other, other, away])
+    kept = _Kept(channel, clock)
+    with caplog.at_level(logging.WARNING, logger="agent.dispatch.supervisor"):
+        await _until(kept, channel.is_over)
+    said = [record.getMessage().partition(": ")[2] for record in caplog.records]
+    assert said == ["no network", "no name server", "no network"]
+
+
 async def test_a_healthy_minute_makes_the_next_failure_a_first_one() -> None:
     clock = _TurnedClock()
     failures = [ChannelUnavailable("no network")] * 4
