@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import json
 import re
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,8 +29,6 @@ DM, ROOM = ("d" * 26, "o" * 26)
 KINDS = {DM: "D", ROOM: "O"}
 USERNAME = "barnacle"
 MAX_CHARS = 16_383
-# Some moment of 2026, in milliseconds
-_BEGAN_MS = 1_790_000_000_000
 
 Json = dict[str, Any]
 
@@ -62,6 +61,8 @@ class MattermostServer:
     reactions: set[tuple[str, str]] = field(default_factory=set)
     typings: list[Json] = field(default_factory=list)
     patches: int = 0
+    # Posts that are answers, and no drafts of them any more
+    settled: set[str] = field(default_factory=set)
     fault: Fault | None = None
     calls: list[tuple[str, str]] = field(default_factory=list)
     # Those who have said who they are
@@ -75,11 +76,12 @@ class MattermostServer:
     may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
     _count: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     _pending: dict[str, Json] = field(default_factory=dict)
+    _latest_ms: int = 0
 
     def post(self, channel: str, user: str, message: str, **more: Any) -> Json:
         """As anybody does; the post, which everybody is told of."""
         number = next(self._count)
-        made = {"id": f"p{number:025d}", "create_at": _BEGAN_MS + number, "delete_at": 0}
+        made = {"id": f"p{number:025d}", "create_at": self._moment_ms(), "delete_at": 0}
         made |= {"update_at": made["create_at"], "channel_id": channel, "user_id": user}
         made |= {"message": message, "root_id": "", "type": "", "props": {}, "file_ids": []}
         made |= more
@@ -100,6 +102,11 @@ class MattermostServer:
         for connection in self.entered:
             task = asyncio.ensure_future(connection.send(raw))
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def _moment_ms(self) -> int:
+        """Now; each of its own, so that the order is told."""
+        self._latest_ms = max(self._latest_ms + 1, int(time.time() * 1000))
+        return self._latest_ms
 
     def keep(self, name: str, content: bytes) -> str:
         known = f"f{next(self._count):025d}"
@@ -224,6 +231,7 @@ class MattermostServer:
         made = self.post(channel, ME, message, **{**told, "props": {"from_bot": "true"}})
         if pending:
             self._pending[pending] = made
+            self.settled.add(made["id"])
         return made
 
     def _patched(self, post: str, told: Json) -> Json:
@@ -231,8 +239,9 @@ class MattermostServer:
             raise Refused(404, "Unable to get the post.")
         _fits(told["message"])
         self.patches += 1
+        self.settled.add(post)
         self.posts[post]["message"] = told["message"]
-        self.posts[post]["update_at"] = _BEGAN_MS + next(self._count)
+        self.posts[post]["update_at"] = self._moment_ms()
         return self.posts[post]
 
     def _room(self, channel: str) -> Json:

@@ -1,5 +1,6 @@
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -135,16 +136,16 @@ async def test_what_stops_the_agent_does_not_wait_for_a_file(
 async def test_a_stop_that_went_ahead_hides_nothing_from_the_next_start(
     platform: MattermostPlatform, again: Callable[[MattermostPlatform], Channel]
 ) -> None:
-    server = platform.server
+    server, now_ms = platform.server, int(time.time() * 1000)
     server.may_hand_out.clear()
     async with listening(platform.channel) as listener:
-        await platform.write("before")
+        await until(lambda: server.entered)
+        server.post(DM, ANNA, "before", create_at=now_ms - 2 * LONG_MS)
         await listener.first()
-        await platform.write_with_file("look", b"%PDF")
+        file = server.keep("d.pdf", b"%PDF")
+        server.post(DM, ANNA, "look", create_at=now_ms - LONG_MS, file_ids=[file])
         await fetched(server)
-        server.post(
-            DM, ANNA, "/stop", create_at=server.posts[max(server.posts)]["create_at"] + LONG_MS
-        )
+        server.post(DM, ANNA, "/stop")
         await until(lambda: listener.heard[-1].text == "/stop")
     # Broken off here, before the file was there
     server.may_hand_out.set()
