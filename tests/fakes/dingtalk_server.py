@@ -71,6 +71,8 @@ class DingTalkServer:
     faults: list[Fault] = field(default_factory=list)
     # While it is so, what comes for people is cut on its way
     loses_messages: bool = False
+    # Files; while it is clear they are kept back
+    hands_out: asyncio.Event = field(default_factory=asyncio.Event)
     calls: list[tuple[str, str, Any]] = field(default_factory=list)
     messages: list[Sent] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
@@ -191,6 +193,8 @@ class DingTalkServer:
             is_json = request.body.startswith(b"{")
             body = json.loads(request.body) if is_json else request.body
             self.calls.append((request.method, request.target, body))
+            if request.target.startswith("/files/"):
+                await self.hands_out.wait()
             try:
                 status, headers, content = self._answer(request, body)
             except Cut:
@@ -294,6 +298,7 @@ _OPEN: dict[str, Callable[[DingTalkServer, Json], tuple[int, Json]]] = {
 @contextlib.asynccontextmanager
 async def running(server: DingTalkServer | None = None) -> AsyncIterator[DingTalkServer]:
     made = server or DingTalkServer()
+    made.hands_out.set()
     async with (
         serving(made.serve) as url,
         serve(made.connected, "127.0.0.1", 0, compression=None) as door,

@@ -13,6 +13,7 @@ from agent.channels.dingtalk.connection import Connection
 from agent.channels.dingtalk.events import NAME, File, Message
 from agent.channels.dingtalk.sending import Hooks, Sending
 from agent.channels.incoming import Coming, IncomingFiles
+from agent.channels.overtaking import is_urgent
 from agent.channels.place import Place
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import DingTalkSettings
@@ -21,7 +22,7 @@ from agent.errors import ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer
 from agent.messages import Address, Attachment, Inbound, Outbound
 
-# All files of a message; until then nothing else is heard
+# All files of a message; what is said meanwhile waits, save what stops the agent
 FETCH_TIMEOUT_S = 40.0
 HINT = (
     "Your answer is shown in a chat of DingTalk: short paragraphs, bold, lists and links; code and "
@@ -50,7 +51,7 @@ class DingTalkChannel(Channel):
         self._files = IncomingFiles(place.transcriber, self.pulse.beat, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
-        await self._connection.run(partial(self._hear, deliver))
+        await self._connection.run(partial(self._take, deliver), partial(self._hurry, deliver))
 
     async def send(self, message: Outbound) -> None:
         await self._sending.send(message)
@@ -61,18 +62,31 @@ class DingTalkChannel(Channel):
     async def ask(self, address: Address, question: Question) -> Answer:
         return await self._sending.ask(address, question)
 
-    async def _hear(self, deliver: Deliver, message: Message) -> None:
+    def _understood(self, message: Message) -> tuple[Inbound, tuple[File, ...]] | None:
+        """None of what is nothing for us."""
         if not events.is_for_us(message, self._groups):
-            return
+            return None
         content = events.content_of(message)
         inbound = events.understood(message, content, self._clock.wall_s())
         if message.session_webhook:
             self._hooks.remember(
                 inbound.reply_target, message.session_webhook, message.hook_lasts_s
             )
-        if self._questions.answer(inbound):
-            return
-        await deliver(await self._with_files(inbound, content.files))
+        return inbound, content.files
+
+    async def _hurry(self, deliver: Deliver, message: Message) -> bool:
+        """Take what stops the agent, answers a question, or is nothing for us."""
+        found = self._understood(message)
+        if found is None or self._questions.answer(found[0]):
+            return True
+        if not is_urgent(found[0].text):
+            return False
+        await deliver(found[0])
+        return True
+
+    async def _take(self, deliver: Deliver, message: Message) -> None:
+        if (found := self._understood(message)) is not None:
+            await deliver(await self._with_files(*found))
 
     async def _with_files(self, inbound: Inbound, files: tuple[File, ...]) -> Inbound:
         if not files:

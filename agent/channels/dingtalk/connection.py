@@ -1,9 +1,10 @@
 """The connection that messages come by: opened, answered, and followed by another in time.
 
-The platform says everything once and keeps nothing, so a message that could not be kept is not
-forgotten here either: it is tried again before anything else is heard.
+The platform says everything once and keeps nothing. So it is heard at once, whatever is still
+being worked on, and what could not be kept or was cut off is not forgotten but tried again.
 """
 
+import asyncio
 import contextlib
 import json
 import logging
@@ -27,6 +28,8 @@ _log = logging.getLogger(__name__)
 
 # Messages that were taken; where the platform repeats one after all, it does so within minutes
 MAX_TAKEN = 1000
+# Messages behind one whose files are fetched; what comes then waits at the platform
+MAX_OWED = 500
 # Connections live for hours; where this many end in a minute, whoever begins again waits longer
 MOST_BEGUN, BEGUN_WITHIN_S = 4, 60.0
 # A message of a person is a hundredth of it
@@ -34,7 +37,12 @@ MAX_FRAME_BYTES = 1024 * 1024
 _OK, _NOT_KNOWN = 200, 404
 _NOTHING = json.dumps({"response": None})
 
+_PING, _DISCONNECT = ("SYSTEM", "ping"), ("SYSTEM", "disconnect")
+_SAID = ("CALLBACK", HEARD)
+
 Take = Callable[[Message], Awaitable[None]]
+# Whether it is taken by now: what cannot wait for the files of another
+Hurry = Callable[[Message], Awaitable[bool]]
 
 
 class Headers(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,29 +66,52 @@ class _Line:
     end: contextlib.AsyncExitStack
 
 
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A message that nobody has kept yet, and how it came."""
+
+    message: Message
+    frame: Frame
+    socket: Socket
+
+
 class Connection:
-    """Hears messages, one at a time."""
+    """Hears on while messages are taken, one at a time."""
 
     def __init__(self, api: DingTalkApi, pulse: Pulse, clock: Clock) -> None:
         self._api = api
         self._pulse = pulse
         self._clock = clock
         self._taken: deque[str] = deque(maxlen=MAX_TAKEN)
-        self._owed: Message | None = None
+        self._owed: deque[_Heard] = deque()
+        self._more, self._fewer = asyncio.Event(), asyncio.Event()
 
-    async def run(self, take: Take) -> None:
+    async def run(self, take: Take, hurry: Hurry) -> None:
         """Until cancelled.
 
         Raises:
             ChannelError: there is no connection any more.
+            StorageFull: a message cannot be kept; it is not forgotten.
         """
-        if self._owed is not None:
-            await self._take(self._owed, take)
+        work = (self._listen(hurry), self._work(take))
+        tasks = [asyncio.ensure_future(one) for one in work]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            failures = [task.exception() for task in tasks if not task.cancelled()]
+        for failure in failures:
+            if failure is not None:
+                raise failure
+
+    async def _listen(self, hurry: Hurry) -> None:
         begun_s = deque([self._clock.monotonic_s()], maxlen=MOST_BEGUN)
         lines = [await self._begun()]
         try:
             while True:
-                await self._hear(lines[0].socket, take)
+                await self._hear(lines[0].socket, hurry)
                 now_s = self._clock.monotonic_s()
                 if len(begun_s) == MOST_BEGUN and now_s - begun_s[0] < BEGUN_WITHIN_S:
                     raise ChannelUnavailable("DingTalk ends every connection as soon as it is open")
@@ -100,36 +131,63 @@ class Connection:
             self._pulse.beat()
             return _Line(line, stack.pop_all())
 
-    async def _hear(self, line: Socket, take: Take) -> None:
+    async def _hear(self, line: Socket, hurry: Hurry) -> None:
         """Return when the platform wants to end this connection."""
         async with contextlib.aclosing(line.messages(self._pulse.beat)) as messages:
             async for message in messages:
                 frame = _read(message)
                 if frame is None:
                     continue
-                if (frame.type, frame.headers.topic) == ("SYSTEM", "disconnect"):
+                about = (frame.type, frame.headers.topic)
+                if about == _DISCONNECT:
                     _log.info("DingTalk ends a connection: %s", _reason(frame.data))
                     return
-                await line.send(await self._answer(frame, take))
+                if about == _SAID:
+                    await self._put(frame, line, hurry)
+                else:
+                    is_ping = about == _PING
+                    answer = (_OK, frame.data) if is_ping else (_NOT_KNOWN, _NOTHING)
+                    await line.send(_acknowledged(frame, *answer))
 
-    async def _answer(self, frame: Frame, take: Take) -> str:
-        if (frame.type, frame.headers.topic) == ("SYSTEM", "ping"):
-            return _acknowledged(frame, _OK, frame.data)
-        if (frame.type, frame.headers.topic) != ("CALLBACK", HEARD):
-            return _acknowledged(frame, _NOT_KNOWN, _NOTHING)
+    async def _put(self, frame: Frame, line: Socket, hurry: Hurry) -> None:
         message = events.read(frame.data)
         if message is None:
             _log.warning("DingTalk said something that is not as documented")
-        elif message.msg_id not in self._taken:
-            await self._take(message, take)
-        return _acknowledged(frame, _OK, _NOTHING)
+            await line.send(_acknowledged(frame, _OK, _NOTHING))
+            return
+        heard = _Heard(message, frame, line)
+        try:
+            is_taken = message.msg_id in self._taken or await hurry(message)
+        except BaseException:
+            self._owed.append(heard)
+            raise
+        if is_taken:
+            await self._note(heard)
+            return
+        self._owed.append(heard)
+        self._more.set()
+        while len(self._owed) >= MAX_OWED:
+            self._fewer.clear()
+            await self._fewer.wait()
 
-    async def _take(self, message: Message, take: Take) -> None:
-        self._owed = message
-        await take(message)
-        self._owed = None
-        if message.msg_id:
-            self._taken.append(message.msg_id)
+    async def _work(self, take: Take) -> None:
+        while True:
+            while self._owed:
+                heard = self._owed[0]
+                if heard.message.msg_id not in self._taken:
+                    await take(heard.message)
+                self._owed.popleft()
+                self._fewer.set()
+                await self._note(heard)
+            self._more.clear()
+            await self._more.wait()
+
+    async def _note(self, heard: _Heard) -> None:
+        if heard.message.msg_id and heard.message.msg_id not in self._taken:
+            self._taken.append(heard.message.msg_id)
+        # Over a line that has ended nobody waits for it, and whoever reads the new one hears of it
+        with contextlib.suppress(ChannelUnavailable):
+            await heard.socket.send(_acknowledged(heard.frame, _OK, _NOTHING))
 
 
 def _read(message: str | bytes) -> Frame | None:

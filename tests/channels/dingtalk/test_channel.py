@@ -69,6 +69,58 @@ async def test_what_could_not_be_kept_is_tried_again_and_taken_once(world: World
         assert [one.text for one in listener.heard] == ["only once said", "next"]
 
 
+async def test_what_stops_the_agent_waits_for_no_file_and_a_ping_for_nobody(world: World) -> None:
+    world.server.files["c1"], world.server.types["c1"] = b"x", "image/png"
+    channel = world.channel()
+    async with listening(channel) as listener:
+        await world.connected()
+        world.server.hands_out.clear()
+        await world.server.write(ANNA, DM, "picture", content={"downloadCode": "c1"})
+        await until(lambda: world.server.called("/files/c1"))
+        await world.server.say(ANNA, DM, "and then")
+        await world.server.ping("1")
+        await world.server.say(ANNA, ROOM, " /estop")
+        await until(lambda: len(world.server.acknowledgements) == 2)
+        assert [one.text for one in listener.heard] == ["/estop"]
+        world.server.hands_out.set()
+        await listener.first(3)
+        assert [one.text for one in listener.heard] == ["/estop", "", "and then"]
+        assert len(listener.heard[1].attachments) == 1
+        await until(lambda: len(world.server.acknowledgements) == 4)
+
+
+async def test_what_was_heard_is_not_forgotten_when_the_line_is_cut_meanwhile(
+    world: World,
+) -> None:
+    world.server.files["c1"], world.server.types["c1"] = b"x", "image/png"
+    async with listening(world.channel()) as listener:
+        await world.connected()
+        world.server.hands_out.clear()
+        await world.server.write(ANNA, DM, "picture", content={"downloadCode": "c1"})
+        await until(lambda: world.server.called("/files/c1"))
+        await world.server.say(ANNA, DM, "behind it")
+        # It answers in order: what was said before is heard
+        await world.server.ping("1")
+        await until(lambda: world.server.acknowledgements)
+        world.server.cut()
+        await until(lambda: world.server.begun == 2)
+        world.server.hands_out.set()
+        await listener.first(2)
+        assert [one.text for one in listener.heard] == ["", "behind it"]
+        assert len(listener.heard[0].attachments) == 1
+
+
+async def test_what_stops_the_agent_and_cannot_be_kept_is_tried_again(world: World) -> None:
+    async with listening(world.channel()) as listener:
+        await world.connected()
+        listener.trouble = StorageFull("no room")
+        await world.server.say(ANNA, DM, "/stop")
+        await asyncio.sleep(0.05)
+        listener.trouble = None
+        await listener.first()
+        assert [one.text for one in listener.heard] == ["/stop"]
+
+
 async def test_a_connection_that_is_to_end_is_followed_by_another_at_once(world: World) -> None:
     # Begun again by nobody else
     delivered: list[str] = []
