@@ -28,6 +28,7 @@ from agent.providers.budget import reached_today
 from agent.providers.credentials import chosen_service, find_key
 from agent.providers.ledger import Spent, read_day, today
 from agent.providers.settings import ProviderSettings, endpoint
+from agent.provision.secret_values import secrets_in
 from agent.settings import Paths, Settings, enable_gpios, find_config, find_paths
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _patient(settings: Settings, paths: Paths, refusal: str) -> Patient:
         mcp=settings.mcp,
         config=paths.config,
         refusal=refusal,
-        holds_key=bool(settings.provider.api_key or settings.memory.postgres_url),
+        holds_key=any(True for _ in secrets_in(settings)),
         environ=os.environ,
         find_store=lambda: _store(settings, paths),
         find_spending=lambda: _spending(settings, paths),

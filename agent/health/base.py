@@ -88,7 +88,7 @@ class Patient:
         documents: the folder of datasheets and notes; need not exist.
         embeds_remotely: a service makes the vectors, not a model in `model_dir`.
         refusal: why it was refused; everything else is by its defaults then.
-        holds_key: whether a key is written in the file.
+        holds_key: whether a key or another secret is written in the file.
         find_store: what keeps the memories; None when that is not known.
         find_spending: what today has cost, and which limit is reached; empty for none.
         needs_board: whether a port is configured, so that one has to be there.

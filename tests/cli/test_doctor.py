@@ -53,6 +53,24 @@ def test_a_refused_configuration_is_one_finding_among_others(
     assert found["state"]["level"] == "ok"
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        '[channels.irc]\nurl = "irc://127.0.0.1:1"\npassword = "p"',
+        '[mcp.a]\ncommand = ["b"]\nenv = {KEY = "p"}',
+    ],
+)
+def test_a_file_with_any_secret_is_kept_from_others(
+    table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "b.toml"
+    config.write_text(table)
+    config.chmod(0o644)
+    main(["doctor", "--json", "--config", str(config)])
+    found = json.loads(capsys.readouterr().out)["config"]
+    assert "`chmod 600" in found["sentence"], found
+
+
 def test_a_missing_key_is_failed_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

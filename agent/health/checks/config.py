@@ -18,5 +18,5 @@ async def check(patient: Patient) -> Finding:
     if mode & stat.S_IWOTH:
         return Finding.failed(f"everybody may change {path}: run `chmod o-w {path}`")
     if patient.holds_key and mode & stat.S_IROTH:
-        return Finding.warning(f"everybody may read the key in {path}: run `chmod 600 {path}`")
+        return Finding.warning(f"everybody may read the secrets in {path}: run `chmod 600 {path}`")
     return Finding.ok(f"{path} is right")
