@@ -62,6 +62,12 @@ class Session:
     send: Any = None
 
 
+def _set() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
+
+
 @dataclass
 class QqServer:
     """Serves until the block ends."""
@@ -85,6 +91,8 @@ class QqServer:
     uploads: dict[str, bytes] = field(default_factory=dict)
     # What people sent, by the path that it is fetched at
     kept: dict[str, bytes] = field(default_factory=dict)
+    # A download waits for it
+    may_download: asyncio.Event = field(default_factory=_set)
     takes_addresses: bool = False
     said: list[Json] = field(default_factory=list)
     sessions: dict[str, Session] = field(default_factory=dict)
@@ -175,6 +183,7 @@ class QqServer:
             body = json.loads(request.body) if request.body else None
             self.calls.append((request.method, path, body))
             if path in self.kept:
+                await self.may_download.wait()
                 _write(writer, 200, self.kept[path], ())
                 continue
             fault = next((one for one in self.faults if re.search(one.path, path)), None)

@@ -44,6 +44,8 @@ _RECONNECT, _INVALID, _HELLO, _ACKNOWLEDGED = 7, 9, 10, 11
 # An event's name and what it holds; the session, for whom it is about. When it returns, the event
 # is committed; where it says so, how far that is is kept at once
 Take = Callable[[str, msgspec.Raw, Begun], Awaitable[bool]]
+# The same as it comes, before its turn; it must not wait for anything
+Glance = Callable[[str, msgspec.Raw, Begun], None]
 
 
 class Payload(msgspec.Struct, frozen=True):
@@ -104,15 +106,17 @@ class Gateway:
         self._session = Session(path, dialect.account)
         self._pulse = pulse
         self._clock = clock
+        self._glance: Glance = _pass_over
         # Connections on end on which a session was to be taken up and nothing was said
         self._fruitless = 0
 
-    async def run(self, take: Take) -> None:
+    async def run(self, take: Take, glance: Glance | None = None) -> None:
         """Until cancelled.
 
         Raises:
             ChannelError: the connection ended, or is not to be had.
         """
+        self._glance = glance or _pass_over
         await self._session.load()
         while True:
             with contextlib.suppress(_Again):
@@ -149,7 +153,7 @@ class Gateway:
                     self._begin(payload)
                 elif payload.t == "RESUMED":
                     _log.info("the session with %s goes on", self._dialect.name)
-                talk.queue(payload)
+                talk.queue(payload, self._glance)
             elif payload.op == _RECONNECT:
                 raise _Again
             elif payload.op == _INVALID:
@@ -241,8 +245,10 @@ class _Talk:
         # What it is told of it may forget
         await self.say(_HEARTBEAT, begun.seq if begun is not None and begun.seq else None)
 
-    def queue(self, payload: Payload) -> None:
+    def queue(self, payload: Payload, glance: Glance) -> None:
         self.has_heard = True
+        if self._session.begun is not None:
+            glance(payload.t or "", payload.d, self._session.begun)
         # Whoever was passed over comes before those after them
         self._is_behind = self._is_behind or self._waiting.full()
         if not self._is_behind:
@@ -290,6 +296,10 @@ async def _first_to_fail(*parts: Awaitable[None]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _pass_over(_name: str, _told: msgspec.Raw, _begun: Begun) -> None:
+    """Everything waits for its turn."""
 
 
 def _unreadable(name: str) -> ChannelUnavailable:

@@ -4,41 +4,24 @@ The only module that knows addresses and codes; secret and token are never part 
 """
 
 import asyncio
-import json
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 from urllib.parse import urlsplit
 
+from agent.channels import rest
+from agent.channels.rest import Reply
 from agent.clock import Clock
 from agent.config import Secret
-from agent.errors import (
-    ChannelError,
-    ChannelRefused,
-    ChannelUnavailable,
-    MessageRefused,
-    NetworkError,
-)
+from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.http import HttpAnswer, HttpClient, HttpRequest
-from agent.printable import printable_line
 
-# The servers answer in a fraction of it; from outside China it takes longer
-CALL_TIMEOUT_S = 20.0
-# A file over a slow line; the server answers when it has all of it
-UPLOAD_TIMEOUT_S = 120.0
-# No answer to anything that we ask is longer
-MAX_ANSWER_BYTES = 1024 * 1024
-MAX_REASON_CHARS = 200
 # The platform gives another token only in the last minute of the one before
 REFRESH_EARLY_S = 50.0
 MAX_TOKEN_S = 7200.0
-# Where the platform does not say how long
-DEFAULT_RETRY_S = 5.0
-MAX_RETRY_S = 600.0
 # Where it keeps files; what a message says of an address is not to be trusted
 _FILE_HOSTS = (".qq.com", ".qq.com.cn", ".qpic.cn")
 _TOKEN = "/app/getAppAccessToken"  # noqa: S105 - an address
-_OK, _NOT_OURS, _TOO_MANY, _SERVER_ERRORS = 200, 401, 429, 500
 # A message that has to be looked at by somebody of the platform's before it is shown
 _LOOKED_AT = frozenset({304023, 304024})
 _TOO_OFTEN = frozenset({20028, 22009, 100001, 40034100})
@@ -105,11 +88,9 @@ class QqApi:
         """
 
         def make(headers: Mapping[str, str]) -> HttpRequest:
-            if body is None:
-                return HttpRequest(method, self.base_url + path, headers)
-            return _posting(self.base_url + path, headers, body)
+            return rest.json_request(method, self.base_url + path, headers, body)
 
-        return await self._asked(make, CALL_TIMEOUT_S)
+        return await self._asked(make, rest.CALL_TIMEOUT_S)
 
     async def upload(
         self, path: str, size_bytes: int, pieces: Callable[[], AsyncIterable[bytes]]
@@ -120,10 +101,9 @@ class QqApi:
             told = {"content-type": "application/json", "content-length": str(size_bytes)}
             return HttpRequest("POST", self.base_url + path, {**headers, **told}, pieces())
 
-        return await self._asked(make, UPLOAD_TIMEOUT_S)
+        return await self._asked(make, rest.UPLOAD_TIMEOUT_S)
 
-    @asynccontextmanager
-    async def download(self, url: str) -> AsyncIterator[HttpAnswer]:
+    def download(self, url: str) -> AbstractAsyncContextManager[HttpAnswer]:
         """A file, by the address that its message told; the token does not go there.
 
         Raises:
@@ -131,13 +111,7 @@ class QqApi:
         """
         if not self._is_theirs(url):
             raise MessageRefused("it is not where QQ keeps files")
-        try:
-            async with self._http.exchange(HttpRequest("GET", url), CALL_TIMEOUT_S) as answer:
-                if answer.status != _OK:
-                    raise ChannelUnavailable(f"QQ answered {answer.status} to a download")
-                yield answer
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
+        return rest.file_from(self._http, HttpRequest("GET", url), rest.CALL_TIMEOUT_S)
 
     async def authorization(self) -> str:
         """What a session is begun with; the token in it lasts for some seconds at least.
@@ -157,45 +131,30 @@ class QqApi:
     async def _renew(self) -> None:
         now_s = self._clock.monotonic_s()
         body = {"appId": self.app_id, "clientSecret": self._secret.reveal()}
-        status, told = await self._exchange(_posting(self._auth_url + _TOKEN, {}, body))
-        token = told.get("access_token")
+        reply = await rest.asked(
+            self._http, rest.json_request("POST", self._auth_url + _TOKEN, {}, body)
+        )
+        token = reply.fields.get("access_token")
         if not isinstance(token, str) or not token.isascii() or not token.isprintable():
-            raise _token_error(status, told)
-        lasts_s = min(_seconds(str(told.get("expires_in", ""))), MAX_TOKEN_S)
+            raise _token_error(reply)
+        lasts_s = rest.seconds(reply.fields.get("expires_in"), 0.0, MAX_TOKEN_S)
         self._token = token
         self._token_until_s = now_s + max(lasts_s - REFRESH_EARLY_S, 0.0)
 
     async def _asked(self, make: Make, timeout_s: float) -> dict[str, Any]:
-        status, told = await self._exchange(make(await self._headers()), timeout_s)
-        if status == _NOT_OURS and _code(told) != _NOT_FROM_HERE:
+        reply = await rest.asked(self._http, make(await self._headers()), timeout_s)
+        if reply.status == rest.UNAUTHORIZED and _code(reply) != _NOT_FROM_HERE:
             # Another program of the same bot may have been given a new one
             self.forget_token()
-            status, told = await self._exchange(make(await self._headers()), timeout_s)
-        # Success by its status may still be a refusal by its code
-        if status < 300 and (not _code(told) or _code(told) in _LOOKED_AT):  # noqa: PLR2004 - what HTTP calls success
-            return told
-        raise _error(status, told)
+            reply = await rest.asked(self._http, make(await self._headers()), timeout_s)
+        # Success by its status may still be a refusal by its code, or a page of somebody else's
+        is_done = reply.status < 300 and bool(reply.fields)  # noqa: PLR2004 - what HTTP calls success
+        if is_done and (not _code(reply) or _code(reply) in _LOOKED_AT):
+            return reply.fields
+        raise _error(reply)
 
     async def _headers(self) -> dict[str, str]:
         return {"authorization": await self.authorization(), "x-union-appid": self.app_id}
-
-    async def _exchange(
-        self, request: HttpRequest, timeout_s: float = CALL_TIMEOUT_S
-    ) -> tuple[int, dict[str, Any]]:
-        try:
-            async with self._http.exchange(request, timeout_s) as answer:
-                content = bytearray()
-                while piece := await answer.read():
-                    content += piece
-                    if len(content) > MAX_ANSWER_BYTES:
-                        raise ChannelUnavailable("QQ sent an answer that is too long")
-                told = _read(content)
-                if not told and answer.status == _OK:
-                    raise ChannelUnavailable("QQ's server says nothing readable")
-                told["retry_after_s"] = min(_seconds(answer.header("retry-after")), MAX_RETRY_S)
-                return answer.status, told
-        except NetworkError as err:
-            raise ChannelUnavailable(str(err)) from err
 
     def _is_theirs(self, url: str) -> bool:
         if url.startswith(f"{self.base_url}/"):
@@ -215,24 +174,20 @@ def unknown_bot(said: str) -> ChannelRefused:
     )
 
 
-def _posting(url: str, headers: Mapping[str, str], body: object) -> HttpRequest:
-    content = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-    return HttpRequest("POST", url, {**headers, "content-type": "application/json"}, content)
-
-
-def _error(status: int, told: Mapping[str, Any]) -> ChannelError:
-    code, said = _code(told), _said(status, told)
-    if status == _TOO_MANY or code in _TOO_OFTEN:
-        wait_s = told["retry_after_s"] or DEFAULT_RETRY_S
+def _error(reply: Reply) -> ChannelError:
+    code, said = _code(reply), _said(reply)
+    if reply.status == rest.TOO_MANY or code in _TOO_OFTEN:
+        wait_s = rest.seconds(reply.header("retry-after"))
         return ChannelUnavailable(f"QQ was asked too often ({said})", retry_after_s=wait_s)
     for codes, kind, words in _REFUSALS:
         if code in codes:
             return kind(f"QQ {words} ({said})")
-    if status >= _SERVER_ERRORS or not code:
+    if reply.status >= rest.SERVER_ERRORS or not code:
         return ChannelUnavailable(f"QQ's server is in trouble ({said})")
-    if code == _NOT_FROM_HERE or status == _NOT_OURS:
-        return _unwelcome(said) if code == _NOT_FROM_HERE else unknown_bot(said)
-    return ApiRefused(f"QQ refused it ({said})")
+    if code == _NOT_FROM_HERE:
+        return _unwelcome(said)
+    is_unknown = reply.status == rest.UNAUTHORIZED
+    return unknown_bot(said) if is_unknown else ApiRefused(f"QQ refused it ({said})")
 
 
 def _unwelcome(said: str) -> ChannelRefused:
@@ -242,34 +197,19 @@ def _unwelcome(said: str) -> ChannelRefused:
     )
 
 
-def _token_error(status: int, told: Mapping[str, Any]) -> ChannelError:
-    code = _code(told)
-    if status == _TOO_MANY or status >= _SERVER_ERRORS or code in _TOO_OFTEN or not code:
-        return _error(max(status, _SERVER_ERRORS) if not code else status, told)
-    return unknown_bot(_said(status, told))
+def _token_error(reply: Reply) -> ChannelError:
+    is_for_now = reply.status == rest.TOO_MANY or reply.status >= rest.SERVER_ERRORS
+    if is_for_now or _code(reply) in _TOO_OFTEN or not _code(reply):
+        return _error(reply)
+    return unknown_bot(_said(reply))
 
 
-def _said(status: int, told: Mapping[str, Any]) -> str:
-    reason = told.get("message")
-    words = printable_line(reason if isinstance(reason, str) else "", MAX_REASON_CHARS)
-    return f"{status}/{_code(told)}{f': {words}' if words else ''}"
+def _said(reply: Reply) -> str:
+    words = rest.reason_in(reply.fields.get("message"))
+    return f"{reply.status}/{_code(reply)}{f': {words}' if words else ''}"
 
 
-def _code(told: Mapping[str, Any]) -> int:
+def _code(reply: Reply) -> int:
     """The platform's own; 0 where it said none."""
-    code = told.get("code")
+    code = reply.fields.get("code")
     return code if isinstance(code, int) else 0
-
-
-def _read(content: bytearray) -> dict[str, Any]:
-    """Nothing of a page that something in between has sent."""
-    try:
-        told = json.loads(content)
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
-
-
-def _seconds(told: str) -> float:
-    is_number = told.isascii() and told.isdigit() and len(told) < 10  # noqa: PLR2004 - no huge ints
-    return float(told) if is_number else 0.0

@@ -19,6 +19,7 @@ NAME = "qq"
 # As of any message of a person
 MAX_TEXT_CHARS = 64 * 1024
 MAX_NAME_CHARS = 128
+MAX_QUOTED_CHARS = 2000
 # As many as a message holds, and more
 MAX_FILES = 10
 # What a place is, before its id
@@ -31,6 +32,8 @@ KINDS = {
     "AT_MESSAGE_CREATE": CHANNEL,
     "DIRECT_MESSAGE_CREATE": DM,
 }
+# The kind of a message that answers another; nothing documents it
+_ANSWERS = 103
 _CALLS: Mapping[str, str] = {"image": "a picture", "audio": "a sound", "video": "a video"}
 # In guilds a text comes with these in place of the signs
 _SPELLED = (("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"))
@@ -87,6 +90,12 @@ class File(msgspec.Struct, frozen=True):
         return _CALLS.get(self.content_type.partition("/")[0], "a file")
 
 
+class Element(msgspec.Struct, frozen=True):
+    """A message within one, such as the one that it answers."""
+
+    content: str = ""
+
+
 class Message(msgspec.Struct, frozen=True):
     """Somebody's words to the bot."""
 
@@ -98,6 +107,8 @@ class Message(msgspec.Struct, frozen=True):
     channel_id: Id = ""
     guild_id: Id = ""
     attachments: tuple[File, ...] = ()
+    message_type: int = 0
+    msg_elements: tuple[Element, ...] = ()
 
 
 class User(msgspec.Struct, frozen=True):
@@ -140,12 +151,13 @@ def understood(message: Message, kind: str, now_s: float) -> Inbound | None:
         provenance=Provenance.WEB,
         is_group=kind in {GROUP, CHANNEL},
         sender_name=printable_line(author.username, MAX_NAME_CHARS).strip(),
+        quoted=_quoted(message),
         sent_at_s=_time(message.timestamp),
     )
 
 
 def _words(message: Message, kind: str) -> str:
-    raw = message.content
+    raw = message.content[: 2 * MAX_TEXT_CHARS]
     if kind in {GROUP, CHANNEL}:
         raw = _MENTION.sub("", raw)
     raw = _FACE.sub("[an emoticon]", raw)
@@ -154,6 +166,13 @@ def _words(message: Message, kind: str) -> str:
             raw = raw.replace(spelled, sign)
     text = printable_text(raw, MAX_TEXT_CHARS).strip()
     return text if text or files_of(message) else "[something that cannot be read here]"
+
+
+def _quoted(message: Message) -> str:
+    """What is answered to, whoever wrote it; the platform does not always say."""
+    if message.message_type != _ANSWERS or not message.msg_elements:
+        return ""
+    return printable_text(message.msg_elements[0].content, MAX_QUOTED_CHARS).strip()
 
 
 def _time(told: str) -> float | None:

@@ -14,6 +14,8 @@ import msgspec
 
 from agent.channels.qq.events import CHANNEL, DM, GROUP, USER, kind_of
 from agent.clock import Clock
+from agent.errors import StorageFull
+from agent.storage.files import write_atomic
 
 _log = logging.getLogger(__name__)
 
@@ -204,10 +206,7 @@ class Windows:
             return None
 
     def _write(self, kept: _Kept) -> None:
-        temp = self._path.with_name(f"{self._path.name}.part")
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            temp.write_bytes(msgspec.json.encode(kept))
-            temp.replace(self._path)
-        except OSError as err:
-            _log.warning("what QQ may be answered is not kept: %s", err.strerror)
+            write_atomic(self._path, msgspec.json.encode(kept))
+        except (StorageFull, OSError) as err:
+            _log.warning("after a restart QQ may be answered twice: %s", err)

@@ -10,7 +10,7 @@ from agent.channels.base import Answer, Question
 from agent.channels.qq.channel import QqChannel
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.http import HttpClient
-from agent.messages import Attachment
+from agent.messages import Attachment, Whose
 from tests.contracts.channel import Listener, answer, listening, until
 from tests.fakes import qq_server
 from tests.fakes.clock import SteppedClock
@@ -118,7 +118,7 @@ async def test_a_token_is_renewed_before_its_end_and_when_it_is_not_taken(world:
         world.server.write("hello")
         [heard] = await listener.first()
         world.server.lasts_s = 55
-        await channel._windows.open(heard.reply_target, heard.message_id)
+        await channel._sending._windows.open(heard.reply_target, heard.message_id)
         await channel.send(answer(heard, "One.", 1))
         before = len(tokens)
         clock.advance(4)
@@ -134,7 +134,7 @@ async def test_a_token_is_renewed_before_its_end_and_when_it_is_not_taken(world:
 
 
 async def test_two_that_want_a_token_ask_once(world: World) -> None:
-    api = world.channel()._api
+    api = world.channel()._sending._api
     await asyncio.gather(*(api.authorization() for _ in range(5)))
     assert len(world.server.called("POST", "getAppAccessToken")) == 1
 
@@ -145,7 +145,7 @@ async def test_two_that_want_a_token_ask_once(world: World) -> None:
         (Fault("Token", 200, {"code": 100016, "message": "invalid"}), ChannelRefused, "app_secret"),
         (Fault("Token", 200, {"code": 100001, "message": "busy"}), ChannelUnavailable, "too often"),
         (Fault("Token", 502), ChannelUnavailable, "trouble"),
-        (Fault("Token", 200), ChannelUnavailable, "readable"),
+        (Fault("Token", 200), ChannelUnavailable, "trouble"),
         (
             Fault("/gateway", 401, {"code": 11298, "message": "ip"}),
             ChannelRefused,
@@ -295,6 +295,47 @@ async def test_the_files_of_strangers_and_of_elsewhere_are_not_fetched(world: Wo
     assert ben.text == "look\n[a picture that was not fetched]"
     assert "larger than 20 MB" in much.text
     assert not world.server.called("GET", "download")
+
+
+async def test_what_stops_the_agent_and_what_answers_a_question_waits_for_no_file(
+    world: World,
+) -> None:
+    world.server.may_download.clear()
+    world.server.kept["/download/1"] = b"content"
+    file = {"url": f"{world.server.url}/download/1", "content_type": "image/png"}
+    channel = world.channel()
+    async with listening(channel) as listener:
+        await begun(world)
+        world.server.write("lamp on")
+        [heard] = await listener.first()
+        asking = asyncio.ensure_future(channel.ask(heard.address, QUESTION))
+        await until(lambda: world.server.messages)
+        world.server.write("look", attachments=[file])
+        await until(lambda: world.server.called("GET", "download"))
+        world.server.write("and then?")
+        world.server.write(f"yes {QUESTION.question_id}")
+        world.server.write_in_room("/estop")
+        assert await asking is Answer.YES
+        await listener.first(2)
+        world.server.may_download.set()
+        await listener.first(4)
+        world.server.write("the last")
+        await listener.first(5)
+        # Each once: what was ahead is known in its turn
+        said = [one.text for one in listener.heard]
+    assert said == ["lamp on", "/estop", "look", "and then?", "the last"]
+
+
+async def test_what_is_answered_to_is_quoted_and_nobodys_order(world: World) -> None:
+    async with listening(world.channel()) as listener:
+        await begun(world)
+        quote = [{"content": "the \u202equoted\nwords", "author": {"id": ANNA}}]
+        world.server.write("what of it?", message_type=103, msg_elements=quote)
+        world.server.write("nothing", message_type=0, msg_elements=quote)
+        world.server.write("nothing", message_type=103)
+        heard = await listener.first(3)
+    assert [one.quoted for one in heard] == ["the quoted\nwords", "", ""]
+    assert {one.quoted_of for one in heard} == {Whose.ANYBODYS}
 
 
 async def test_what_was_spoken_comes_as_the_platform_wrote_it_down(world: World) -> None:

@@ -61,7 +61,7 @@ async def opened(world: World, text: str = "hello", *, is_group: bool = False) -
     """A message that was heard at the test's own time."""
     inbound = await world.heard(text, is_group=is_group)
     (world.folder / "qq" / "windows.json").unlink()
-    await world.channel()._windows.open(inbound.reply_target, inbound.message_id)
+    await world.channel()._sending._windows.open(inbound.reply_target, inbound.message_id)
     return inbound
 
 
@@ -77,7 +77,7 @@ async def test_what_is_too_much_for_one_message_waits_for_the_next(world: World)
         await channel.send(waiting)
     assert len(world.server.called("POST", "/messages")) == 5
     second = world.server.write("more")["d"]["id"]
-    await channel._windows.open(PLACE, second)
+    await channel._sending._windows.open(PLACE, second)
     assert channel.attends(waiting)
     await channel.send(waiting)
     assert world.shown[-1] == ("no 6", second, 1)
@@ -101,7 +101,7 @@ async def test_a_message_is_answered_before_others_are_used_for_it(world: World)
     first = await opened(world, "one")
     channel = world.channel()
     second = world.server.write("two")["d"]["id"]
-    await channel._windows.open(PLACE, second)
+    await channel._sending._windows.open(PLACE, second)
     await channel.send(replace(answer(first, "to two", 1), in_reply_to=second))
     await channel.send(replace(answer(first, "to nothing", 2), in_reply_to=""))
     assert [one[1] for one in world.shown] == [second, first.message_id]
@@ -118,7 +118,7 @@ async def test_what_comes_again_is_answered_no_more_often(world: World) -> None:
     channel = world.channel()
     for number in range(1, 6):
         await channel.send(answer(inbound, f"no {number}", number))
-    await channel._windows.open(PLACE, inbound.message_id)
+    await channel._sending._windows.open(PLACE, inbound.message_id)
     assert not channel.attends(answer(inbound, "no 6", 6))
 
 
@@ -170,7 +170,7 @@ async def test_a_number_that_was_used_and_forgotten_is_passed_over(world: World)
     inbound = await opened(world)
     await world.channel().send(answer(inbound, "one", 1))
     (world.folder / "qq" / "windows.json").unlink()
-    await world.channel()._windows.open(PLACE, inbound.message_id)
+    await world.channel()._sending._windows.open(PLACE, inbound.message_id)
     await world.channel().send(answer(inbound, "two", 2))
     assert [(one[0], one[2]) for one in world.shown] == [("one", 1), ("two", 2)]
 
@@ -186,7 +186,7 @@ async def test_the_platform_knows_better_how_long_a_message_is_open(world: World
     first = await opened(world, "one")
     channel = world.channel()
     second = world.server.write("two")["d"]["id"]
-    await channel._windows.open(PLACE, second)
+    await channel._sending._windows.open(PLACE, second)
     world.server.closed.add(first.message_id)
     await channel.send(answer(first, "goes by the other", 1))
     assert world.shown == [("goes by the other", second, 1)]
@@ -211,7 +211,7 @@ async def test_a_text_does_not_go_again_for_a_file_that_has_to_wait(world: World
     assert not world.server.uploads
     again = world.channel()
     second = world.server.write("more")["d"]["id"]
-    await again._windows.open(PLACE, second)
+    await again._sending._windows.open(PLACE, second)
     await again.send(whole)
     assert [one[0] for one in world.shown[4:]] == ["with a file", "a file"]
     assert world.shown[-1][1:] == (second, 1)
