@@ -54,8 +54,8 @@ Component "rooms.{host}" "muc"
   muc_room_default_persistent = true
   muc_room_default_public_jids = {is_open}
   muc_log_by_default = true
-Component "files.{host}" "http_file_share"
 """
+_STORE = f'Component "files.{HOST}" "http_file_share"\n'
 
 
 class Prosody:
@@ -63,16 +63,23 @@ class Prosody:
 
     Args:
         modules: beside the most necessary ones.
+        is_open: rooms tell who is in them.
     """
 
     def __init__(
-        self, folder: Path, modules: tuple[str, ...] = ("mam", "smacks"), *, is_open: bool = True
+        self,
+        folder: Path,
+        modules: tuple[str, ...] = ("mam", "smacks"),
+        *,
+        is_open: bool = True,
+        has_store: bool = True,
     ) -> None:
         self.folder = folder
         self.port, self._tls_port, self._http = (_free_port() for _ in range(3))
         self._process: subprocess.Popen[bytes] | None = None
         self._modules = modules
         self._is_open = is_open
+        self._store = _STORE if has_store else ""
 
     @property
     def certificate(self) -> Path:
@@ -110,6 +117,7 @@ class Prosody:
                 modules=", ".join(f'"{one}"' for one in self._modules),
                 is_open=str(self._is_open).lower(),
             )
+            + self._store
         )
         with (self.folder / "said").open("ab") as said:
             self._process = subprocess.Popen(
@@ -142,10 +150,10 @@ class Prosody:
 
 @contextlib.contextmanager
 def running(
-    folder: Path, modules: tuple[str, ...] = ("mam", "smacks"), *, is_open: bool = True
+    folder: Path, modules: tuple[str, ...] = ("mam", "smacks"), **other: bool
 ) -> Iterator[Prosody]:
     skip_without()
-    server = Prosody(folder, modules, is_open=is_open)
+    server = Prosody(folder, modules, **other)
     server.start()
     try:
         yield server

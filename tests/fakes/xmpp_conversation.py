@@ -6,6 +6,8 @@ from pathlib import Path
 
 from agent.dispatch.people import Account
 from tests.fakes import prosody
+from tests.fakes import relay as relays
+from tests.fakes.prosody import Prosody
 from tests.fakes.relay import Relay
 from tests.fakes.xmpp_person import present
 from tests.fakes.xmpp_platform import XmppPlatform, new_room
@@ -35,16 +37,17 @@ class XmppTalk:
 
 
 @contextlib.asynccontextmanager
-async def platform(folder: Path) -> AsyncIterator[tuple[XmppPlatform, Relay]]:
-    """Anna in a room, on prosody."""
-    server = prosody.shared()
-    relay, room = Relay(server.port), new_room()
-    await relay.start()
-    async with present(server, "anna", room) as anna:
+async def platform(
+    folder: Path, own: Prosody | None = None
+) -> AsyncIterator[tuple[XmppPlatform, Relay]]:
+    """Anna in a room, on prosody: the one that tests share, or another."""
+    server, room = own or prosody.shared(), new_room()
+    async with relays.running(server.port) as relay, present(server, "anna", room) as anna:
         made = XmppPlatform(server, relay, anna, room, folder)
-        yield made, relay
-        await made.http.aclose()
-    await relay.stop()
+        try:
+            yield made, relay
+        finally:
+            await made.http.aclose()
 
 
 @contextlib.asynccontextmanager

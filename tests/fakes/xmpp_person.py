@@ -42,10 +42,14 @@ class Person:
         await entered
         self.client.send_presence()
         for room in rooms:
-            wish = self.client.make_presence(pto=f"{room}/{self.name}")
-            SubElement(wish.xml, "{http://jabber.org/protocol/muc}x")
-            wish.send()
-            await until(lambda room=room: self.sees(f"{room}/{self.name}"))
+            await self.go_in(room)
+
+    async def go_in(self, room: str) -> None:
+        """Or change the name that they have there."""
+        wish = self.client.make_presence(pto=f"{room}/{self.name}")
+        SubElement(wish.xml, "{http://jabber.org/protocol/muc}x")
+        wish.send()
+        await until(lambda: self.sees(f"{room}/{self.name}"))
 
     async def leave(self) -> None:
         gone = self.client.disconnected
@@ -84,6 +88,34 @@ class Person:
         """Whether they are there, in a room or as one of the contacts."""
         told = [one.get("type") for one in self.presences if one.get("from") == address]
         return told[-1:] == [None]
+
+    def went(self, address: str) -> bool:
+        """Whether they have left since they first came."""
+        told = [one.get("type") for one in self.presences if one.get("from") == address]
+        return "unavailable" in told
+
+    def sees_somebody(self, address: str) -> bool:
+        """The same of any program of theirs."""
+        return any(
+            self.sees(one.get("from", ""))
+            for one in self.presences
+            if one.get("from", "").partition("/")[0] == address
+        )
+
+    async def ping(self, address: str) -> None:
+        """Until whatever was on its way to its server has arrived there."""
+        asked = self.client.make_iq_get(ito=address.partition("@")[2])
+        SubElement(asked.xml, "{urn:xmpp:ping}ping")
+        await asked.send(timeout=PATIENCE_S)
+
+    async def archived(self) -> list[str]:
+        """The words that the server has kept of her chats."""
+        asked = self.client.make_iq_set()
+        SubElement(asked.xml, "{urn:xmpp:mam:2}query")
+        await asked.send(timeout=PATIENCE_S)
+        results = [one.find("{urn:xmpp:mam:2}result") for one in self.messages]
+        found = [one.find(f".//{_CLIENT}body") for one in results if one is not None]
+        return [one.text or "" for one in found if one is not None]
 
     def told(self, by: str) -> list[str]:
         """The words of somebody that stand in the chat, corrections in their places."""

@@ -44,7 +44,7 @@ class XmppPlatform:
     def __init__(
         self, server: Prosody, relay: Relay, anna: Person, room: str, folder: Path
     ) -> None:
-        self._server = server
+        self.server = server
         self._relay = relay
         self._folder = folder
         self.anna = anna
@@ -52,7 +52,8 @@ class XmppPlatform:
         self.http = HttpClient()
         self.address = server.account("barnacle")
         self.knows: Knows = lambda _: True
-        self._last = ""
+        # Ids of what Anna wrote
+        self.said: list[str] = []
         self.channel = self.restarted()
 
     @property
@@ -62,7 +63,7 @@ class XmppPlatform:
     def restarted(self) -> XmppChannel:
         """Of which Anna has seen what it has shown, for who looks at it at once."""
         place = Place(self._folder / "xmpp", Keeping(self._folder / "inbox"), self.knows)
-        context = ssl.create_default_context(cafile=self._server.certificate)
+        context = ssl.create_default_context(cafile=self.server.certificate)
         login = Login(self.address, Secret(PASSWORD), context, "127.0.0.1", self._relay.port)
         channel = XmppChannel(login, (self.room,), place, self.http, SystemClock())
         channel.typing = self._seen(channel.typing, self.typings)  # type: ignore[method-assign]  # around the real one
@@ -72,7 +73,7 @@ class XmppPlatform:
     async def write(self, text: str, *, is_group: bool = False, calls: bool = True) -> None:
         await until(lambda: self.anna.sees(f"{self.room}/{self.nick}"))
         named = f"{self.nick}: {text}" if is_group and calls else text
-        self._last = self.anna.say(self.room if is_group else self.address, named)
+        self.said.append(self.anna.say(self.room if is_group else self.address, named))
 
     async def write_in_thread(self, text: str) -> bool:
         return False
@@ -100,7 +101,13 @@ class XmppPlatform:
         return [httpx.get(link).content for link in self.anna.links(self.address)]
 
     def marks(self) -> int:
-        return self.anna.count(self.address, _REACTIONS)
+        return len(self.signs())
+
+    def signs(self) -> list[tuple[str, str]]:
+        """What is signed, and with what."""
+        found = [one.find(_REACTIONS) for one in self.anna.messages]
+        signs = [one for one in found if one is not None]
+        return [(one.get("id", ""), "".join(one.itertext())) for one in signs]
 
     def typings(self) -> int:
         return self.anna.count(self.address, _COMPOSING)

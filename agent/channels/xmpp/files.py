@@ -96,14 +96,18 @@ class Files:
         """The file, or why there is none."""
         if len(address) > MAX_URL_CHARS or not address.isascii() or not address.isprintable():
             return "its address cannot be used"
-        if urlsplit(address).scheme == "aesgcm":
+        try:
+            parts = urlsplit(address)
+        except ValueError:
+            return "its address cannot be used"
+        if parts.scheme == "aesgcm":
             return "it is encrypted"
         try:
             request = await self._request(address)
             async with self._http.exchange(request) as answer:
                 if answer.status != _OK:
                     return f"{answer.host} answered with status {answer.status}"
-                name = urlsplit(address).path.rpartition("/")[2]
+                name = parts.path.rpartition("/")[2]
                 kind = answer.header("content-type") or mimetypes.guess_type(name)[0] or ""
                 return await self._keeping.keep(_body(answer), kind, name)
         except (NetworkError, AddressRefused) as err:

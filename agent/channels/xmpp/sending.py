@@ -26,7 +26,7 @@ from agent.channels.xmpp.stanzas import (
 )
 from agent.channels.xmpp.understanding import about
 from agent.clock import Clock
-from agent.errors import ChannelUnavailable
+from agent.errors import ChannelUnavailable, MessageRefused
 from agent.http import HttpClient
 from agent.messages import Attachment, Outbound
 
@@ -107,7 +107,12 @@ class Sending:
         if trouble := unsendable(file, MAX_FILE_BYTES, "go over XMPP from here"):
             await self._deliver(message, known, _words(trouble))
             return
-        address = await self.files.give(file)
+        try:
+            address = await self.files.give(file)
+        except MessageRefused as err:
+            trouble = f"({file.name or 'A file'} could not go with this: {err}.)"
+            await self._deliver(message, known, _words(trouble))
+            return
         link = within(element(OOB, "x"), [element(OOB, "url", address)])
         await self._deliver(message, known, [element(CLIENT, "body", address), link])
 

@@ -169,11 +169,12 @@ def _without_quote(told: Element) -> tuple[str, str, str]:
     """Who is answered, the words, and what they repeat for programs that know no answers."""
     body = text_of(told, f"{{{CLIENT}}}body")
     reply = told.find(f"{{{REPLY}}}reply")
-    if reply is None:
-        return "", body, ""
-    answered = reply.get("to", "")
+    answered = "" if reply is None else reply.get("to", "")
     for fallback in told.findall(f"{{{FALLBACK}}}fallback"):
         place = fallback.find(f"{{{FALLBACK}}}body")
+        if len(fallback) == 0:
+            # A sign, or a wish to have something unsaid, told in words
+            return answered, "", ""
         if fallback.get("for") == REPLY and place is not None:
             start, end = (_number(place.get(name, "")) for name in ("start", "end"))
             quoted = re.sub("^> ?", "", body[start:end], flags=re.MULTILINE)
