@@ -11,7 +11,13 @@ from urllib.parse import quote_plus, urlsplit
 
 from agent import __version__
 from agent.channels import rest
-from agent.channels.dingtalk.failures import failure, is_done, is_spent_token
+from agent.channels.dingtalk.failures import (
+    ApiRefused,
+    failure,
+    is_done,
+    is_spent_token,
+    unknown_app,
+)
 from agent.channels.forms import Form
 from agent.channels.rest import Reply, json_request
 from agent.clock import Clock
@@ -60,7 +66,7 @@ class DingTalkApi:
             "subscriptions": [{"type": "CALLBACK", "topic": HEARD}],
             "ua": f"barnacle/{__version__}",
         }
-        told = await self._done(json_request("POST", self._base_url + _CONNECTION, {}, body))
+        told = await self._admitted(_CONNECTION, body)
         endpoint = self._usable(text_in(told, "endpoint"), "wss", "ws")
         return f"{endpoint}?ticket={quote_plus(text_in(told, 'ticket'))}"
 
@@ -132,7 +138,7 @@ class DingTalkApi:
         now_s = self._clock.monotonic_s()
         if not self._token or now_s >= self._token_until_s:
             body = {"appKey": self.client_id, "appSecret": self._secret.reveal()}
-            told = await self._done(json_request("POST", self._base_url + _TOKEN, {}, body))
+            told = await self._admitted(_TOKEN, body)
             token = text_in(told, "accessToken")
             if not token or not token.isascii() or not token.isprintable():
                 raise ChannelUnavailable("DingTalk told no token that can be used")
@@ -140,6 +146,13 @@ class DingTalkApi:
             self._token = token
             self._token_until_s = now_s + lasts_s - REFRESH_EARLY_S
         return self._token
+
+    async def _admitted(self, path: str, body: object) -> dict[str, Any]:
+        """What lets the app in; whatever stands against that is for a person to put right."""
+        try:
+            return await self._done(json_request("POST", self._base_url + path, {}, body))
+        except ApiRefused as err:
+            raise unknown_app(str(err)) from err
 
     async def _done(self, request: HttpRequest) -> dict[str, Any]:
         reply = await self._asked(request)

@@ -59,11 +59,7 @@ def failure(reply: Reply) -> ChannelError:
     if wait_s := _wait_s(reply, code):
         return ChannelUnavailable(f"DingTalk was asked too often ({said})", retry_after_s=wait_s)
     if is_spent_token(reply) or code in _NOT_KNOWN:
-        return ChannelRefused(
-            f"DingTalk does not know this app ({said}): look at client_id and client_secret in "
-            "channels.dingtalk, which stand on the app's page Credentials at "
-            "https://open-dev.dingtalk.com"
-        )
+        return unknown_app(said)
     if code in _MONTH_IS_SPENT:
         return ChannelRefused(
             f"the organisation has spent the calls of its month ({said}): they begin anew with the "
@@ -72,11 +68,19 @@ def failure(reply: Reply) -> ChannelError:
     if code.startswith(_NO_RIGHT):
         return ChannelRefused(
             f"the app lacks a right ({said}): give it qyapi_robot_sendmsg on its page Permissions "
-            "at https://open-dev.dingtalk.com"
+            "at https://open-dev.dingtalk.com, and let this address in where it has a list of them"
         )
     if reply.status >= rest.SERVER_ERRORS or not code:
         return ChannelUnavailable(f"DingTalk's server is in trouble ({said})")
     return ApiRefused(f"DingTalk refused it ({said})")
+
+
+def unknown_app(said: str) -> ChannelRefused:
+    return ChannelRefused(
+        f"DingTalk does not know this app ({said}): look at client_id and client_secret in "
+        "channels.dingtalk, which stand on the app's page Credentials at "
+        "https://open-dev.dingtalk.com, and whether its robot is in Stream mode"
+    )
 
 
 def _wait_s(reply: Reply, code: str) -> float:

@@ -230,3 +230,17 @@ async def test_a_wrong_secret_is_told_with_the_fix_and_not_repeated(world: World
         with pytest.raises(ChannelRefused, match="client_secret") as caught:
             await call()
         assert wrong not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["connections/open", "oauth2/accessToken"])
+async def test_whatever_keeps_the_app_out_is_for_a_person(world: World, path: str) -> None:
+    told = {"code": "invalidParameter.clientId", "message": "no such app"}
+    api = DingTalkApi(CLIENT_ID, Secret(SECRET), world.server.url, world.http, SteppedClock())
+    call = api.endpoint if "open" in path else api.check
+    world.server.faults.append(Fault(path, 400, told))
+    with pytest.raises(ChannelRefused, match="Stream mode"):
+        await call()
+    world.server.faults.append(Fault(path, 503, {}))
+    with pytest.raises(ChannelUnavailable):
+        await call()
+    await call()
