@@ -19,6 +19,7 @@ from agent.platforms.credentials import find_secret, variable_of
 from agent.providers.credentials import chosen_service
 from agent.provision import device, wifi
 from agent.provision.credentials import CREDENTIALS, Credstore
+from agent.provision.opening import check_openable
 from agent.provision.secret_values import Place, drop, found, is_starred, put, secrets_in
 from agent.provision.settings import MACHINE_TABLES, CardSettings, MachineSettings
 from agent.provision.toml_text import Table, dumps
@@ -177,13 +178,14 @@ def _credentials(merged: MutableMapping[str, object], said: Table) -> dict[str, 
 def _check(merged: Table, credentials: Mapping[str, str], name: str, places: Places) -> None:
     """Whether an agent would start with it."""
     settings = decode(dumps(merged), Settings, Path(name))
-    environ = dict(_environ(credentials, places))
+    # A service is told nothing of what the person has who sets it up
+    told = {} if places.credstore is not None else dict(os.environ)
+    environ = told | dict(_environ(credentials, places))
     try:
         chosen_service(settings.provider, environ)
         for platform in configured(settings.channels):
-            # Each is looked at as it is told
-            list(platform.secrets(settings.channels, environ))
             _check_platform(platform, settings, environ)
+        check_openable(settings, environ)
     except ConfigRefused as err:
         raise ConfigRefused(f"{name}: {_in_words_of_the_file(str(err))}") from err
 
@@ -196,6 +198,8 @@ def _in_words_of_the_file(text: str) -> str:
 
 def _check_platform(platform: Platform, settings: Settings, environ: Mapping[str, str]) -> None:
     """An agent whose platform lacks what it needs would not start, and nobody could tell why."""
+    # Each is looked at as it is told
+    list(platform.secrets(settings.channels, environ))
     check_gateway(platform, settings.channels, environ, settings.gateway)
     if not platform.wanted:
         raise ConfigRefused(f"channels.{platform.name}: {platform.about}; take the table out")

@@ -128,6 +128,25 @@ def test_what_comes_in_by_the_gateway_wants_one(machine: Machine, there: Platfor
     assert "add a [gateway] table" in machine.errors()
 
 
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ('[matrix]\nuser = "barnacle"', "channels.matrix has a user and no password"),
+        ("[matrix]", "channels.matrix has no login"),
+        ('[slack]\ntoken = "xoxb-1"', "channels.slack has no app_token"),
+        ('[mqtt]\nurl = "mqtts://127.0.0.1"\nca_file = "/nowhere"', "/nowhere cannot be used"),
+    ],
+)
+def test_what_no_single_key_tells_is_told_before_the_agent_would_not_start(
+    machine: Machine, table: str, problem: str
+) -> None:
+    machine.write(table.replace("[", "[channels."))
+    assert not machine.start()
+    assert problem in machine.errors()
+    # In the words of the file, and not of a shell that nobody has there
+    assert "BARNACLE_" not in machine.errors()
+
+
 def _empty(there: Platform) -> object:
     channels = decode(f"[{there.name}]", ChannelsSettings, Path("channels"))
     return getattr(channels, there.name)

@@ -88,3 +88,13 @@ def test_nothing_is_planned_that_no_agent_would_start_with(tmp_path: Path) -> No
     with pytest.raises(ConfigRefused, match=r"setup: `agent\.name`"):
         planned({"agent": {"name": 5}}, "setup", places)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_secret_of_ones_own_environment_counts_for_ones_own_agent_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BARNACLE_TELEGRAM_TOKEN", "123456:of-the-environment")
+    bare: Table = {"channels": {"telegram": {}}}
+    assert _taken(bare, Places(tmp_path / "own.toml")) == bare
+    with pytest.raises(ConfigRefused, match=r"channels\.telegram has no token yet"):
+        planned(bare, "setup", Places(tmp_path / "b.toml", Credstore(tmp_path / "credstore")))
