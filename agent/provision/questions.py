@@ -147,12 +147,9 @@ class Questions:
         """Those that are to be asked about."""
         there = tuple(name for name in self._table("channels") if name in NAMES)
         usual = ", ".join(there or (_FIRST_PLATFORM,))
+        self.screen.say(f"You may talk to it over {', '.join(ADDABLE)}; or {_NONE}, here alone.")
         while True:
-            said = self._asker.text(
-                f"Over which platforms do you talk to it? {', '.join(ADDABLE)}, or {_NONE};"
-                " several with commas between",
-                usual,
-            )
+            said = self._asker.text("Over which, with commas between?", usual)
             names = tuple(dict.fromkeys(re.split(r"[,\s]+", said.lower().strip(", "))))
             if names == (_NONE,):
                 return ()

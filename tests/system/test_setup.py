@@ -31,8 +31,9 @@ def _answer_up_to_the_last(terminal: SetupTerminal, service_url: str) -> None:
     terminal.sees("Good: ")
     terminal.sees("Which of its models? [fake-model] ")
     terminal.type("")
-    terminal.sees("over Telegram? [Y/n] ")
-    terminal.type("n")
+    terminal.sees("telegram, ")
+    terminal.sees("Over which, with commas between? [telegram] ")
+    terminal.type("none")
     terminal.sees("[Y/n] ")
 
 
