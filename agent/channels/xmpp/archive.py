@@ -58,6 +58,16 @@ class Archive:
             return None
         return found[-1].archived if found else text_of(ended, f".//{{{SET}}}last")
 
+    async def keep_all(self) -> None:
+        """Have it keep what everybody says: some servers keep nothing until they are told to."""
+        wish = element(ARCHIVE, "prefs", default="always")
+        try:
+            await self._connection.ask(
+                "set", "", within(wish, [element(ARCHIVE, "always"), element(ARCHIVE, "never")])
+            )
+        except XmppRefused as err:
+            _log.info("the archive keeps what its server wants: %s", err)
+
     async def since(self, mark: Mark) -> AsyncIterator[Kept]:
         """What came after it."""
         after, start = mark.after, ""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from agent.channels.xmpp.stanzas import bare
-from agent.errors import MessageRefused
+from agent.errors import ChannelError, ChannelUnavailable, MessageRefused
 from agent.printable import printable_line
 
 MAX_REASON_CHARS = 200
@@ -61,12 +61,15 @@ class Unconfirmed:
         return False
 
 
-def refusal(told: Element, by: str) -> XmppRefused:
-    """What an error of `by` says."""
-    named = [one for error in told for one in error if one.tag.startswith(_STANZAS)]
+def refusal(told: Element, by: str) -> ChannelError:
+    """What an error of `by` says: to wait, or no."""
+    errors = [error for error in told if error.tag.endswith("}error")]
+    named = [one for error in errors for one in error if one.tag.startswith(_STANZAS)]
     texts = [one.text or "" for one in named if one.tag == f"{_STANZAS}text"]
     names = [one.tag.removeprefix(_STANZAS) for one in named if one.tag != f"{_STANZAS}text"]
     condition = names[0] if names else ""
     why = next(filter(None, texts), condition) or "no reason is given"
     shown = (printable_line(one, MAX_REASON_CHARS) for one in (by, why))
+    if any(error.get("type") == "wait" for error in errors):
+        return ChannelUnavailable(" does not take it now: ".join(shown))
     return XmppRefused(" does not take it: ".join(shown), condition)

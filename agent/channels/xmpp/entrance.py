@@ -21,7 +21,7 @@ LOGIN_TIMEOUT_S = 30.0
 CLOSE_TIMEOUT_S = 2.0
 MAX_REASON_CHARS = 200
 # The server's own trouble, which passes
-_PASSING = frozenset({"temporary-auth-failure", "account-disabled-temporarily"})
+_PASSING = frozenset({"temporary-auth-failure"})
 
 
 class Entrance:

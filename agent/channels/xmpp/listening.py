@@ -93,17 +93,19 @@ class Listening:
             connection.attend = partial(self._attend, connection, rooms)
             connection.present()
             await rooms.enter()
-            self._sending.connection = connection
+            self._sending.connection, self._sending.rooms = connection, rooms
             try:
                 await self._catch_up(connection, "", rooms, deliver)
                 for room in self._ears.rooms:
                     await self._catch_up(connection, room.lower(), rooms, deliver)
                 await self._go_on(connection, rooms, deliver)
             finally:
-                self._sending.connection = None
+                self._sending.connection = self._sending.rooms = None
 
     async def _begin(self, connection: Connection, archive: str) -> None:
         if self._position.mark(archive) is None:
+            if not archive:
+                await Archive(connection, archive).keep_all()
             last = await Archive(connection, archive).last()
             if last is not None:
                 await self._position.advance(archive, last, self._clock.wall_s())
@@ -149,6 +151,8 @@ class Listening:
         if message.is_encrypted and not is_group(message):
             self._cannot_read(connection, message)
             return
+        if message.kind == "error":
+            _log.warning("%s did not get a message", printable_line(message.bare, 100))
         around = self._around(connection, message, rooms)
         if not is_new(message) or around is None:
             return

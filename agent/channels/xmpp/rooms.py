@@ -40,6 +40,9 @@ class Rooms:
     def __contains__(self, address: str) -> bool:
         return address in self._rooms
 
+    def is_in(self, room: str) -> bool:
+        return self._rooms[room].is_in
+
     def nick(self, room: str) -> str:
         return self._rooms[room].nick
 

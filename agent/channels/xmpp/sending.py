@@ -1,9 +1,9 @@
 """An answer to its chat: its draft becomes it, and no try of it is shown twice."""
 
-import logging
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element
 
 from agent.channels.drafts import Draft, Drafts
@@ -30,7 +30,8 @@ from agent.errors import ChannelUnavailable, MessageRefused
 from agent.http import HttpClient
 from agent.messages import Attachment, Outbound
 
-_log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from agent.channels.xmpp.rooms import Rooms
 
 # Stanzas of any server are longer, and telephones show it on some pages
 MAX_PART_BYTES = 8000
@@ -46,24 +47,26 @@ class Sending:
 
     def __init__(
         self,
-        rooms: Sequence[str],
+        groups: Sequence[str],
         http: HttpClient,
         keeping: Keeping,
         position: Position,
         clock: Clock,
     ) -> None:
+        # Of who listens, while it does
         self.connection: Connection | None = None
+        self.rooms: Rooms | None = None
         self.position = position
         self.files = Files(http, keeping, self)
         self.drafts = XmppDrafts(self, position.folder, clock)
-        self._rooms = frozenset(one.lower() for one in rooms)
+        self._groups = frozenset(one.lower() for one in groups)
         self._unfinished = Unfinished()
         # Chats in which the last run of the agent may have left something
         self._looked_at: set[str] = set()
         self._uncertain: set[str] = set()
 
     def is_group(self, target: str) -> bool:
-        return target in self._rooms
+        return target in self._groups
 
     async def send(self, message: Outbound) -> None:
         """Return when the server has all of it.
@@ -118,6 +121,8 @@ class Sending:
 
     async def _deliver(self, message: Outbound, known: str, children: list[Element]) -> None:
         to, connection = message.recipient, self.open()
+        if self.rooms is not None and self.is_group(to) and not self.rooms.is_in(to):
+            raise ChannelUnavailable(f"not in {to} now")
         if await self._stands(connection, to, known):
             return
         self._uncertain.add(known)
