@@ -88,14 +88,8 @@ class Delivery:
         if not self.attends(message):
             _log.info("answer %d waits until %s takes it", outbox_id, message.channel)
             return False
-        self._under_way.add(message.outbox_id)
-        place = (message.channel, message.recipient, message.thread)
-        line = self._lines.setdefault(place, asyncio.Lock())
-        try:
-            async with line:
-                return await self._send(message)
-        finally:
-            self._under_way.discard(message.outbox_id)
+        self._under_way.add(outbox_id)
+        return await self._in_line(message)
 
     async def catch_up(self, channel: str, recipient: str, tasks: asyncio.TaskGroup) -> None:
         """Send what waited for somebody who has come."""
@@ -110,7 +104,14 @@ class Delivery:
         if channel is None or not channel.abilities.answers_only:
             return
         try:
-            await self.catch_up(inbound.channel, inbound.reply_target, tasks)
+            waiting = [
+                one
+                for one in await self.left_over()
+                if (one.channel, one.recipient) == (inbound.channel, inbound.reply_target)
+                and one.outbox_id not in self._under_way
+                and one.outbox_id not in self._lately
+            ]
+            await self._send_together(waiting, tasks)
         except StorageFull as err:
             _log.error("what waits for %s is not known now: %s", inbound.channel, err)
 
@@ -170,6 +171,41 @@ class Delivery:
         messages = await self._journal.transact(outbox.undelivered)
         return [message for message in messages if self.reaches(message)]
 
+    async def _send_together(self, messages: list[Outbound], tasks: asyncio.TaskGroup) -> None:
+        """What answers nothing in as few messages as it takes, for they are counted."""
+        # From here on nobody else sends any of them
+        ours = {one.outbox_id for one in messages}
+        self._under_way |= ours
+        try:
+            for batch in outbox.batches(messages):
+                joined = await self._joined(batch) if len(batch) > 1 else None
+                for message in batch if joined is None else [joined]:
+                    tasks.create_task(self._in_line(message))
+                    ours.discard(message.outbox_id)
+        finally:
+            self._under_way -= ours
+
+    async def _joined(self, batch: list[Outbound]) -> Outbound | None:
+        try:
+            joined = await self._journal.transact(lambda db: outbox.join(db, batch))
+        except StorageFull as err:
+            _log.info("each is sent by itself: %s", err)
+            return None
+        if joined is not None:
+            # They have gone with the first
+            self._lately.extend(one.outbox_id for one in batch[1:])
+        return joined
+
+    async def _in_line(self, message: Outbound) -> bool:
+        """After what was handed over before it for the same place; nobody else is sending it."""
+        place = (message.channel, message.recipient, message.thread)
+        line = self._lines.setdefault(place, asyncio.Lock())
+        try:
+            async with line:
+                return await self._send(message)
+        finally:
+            self._under_way.discard(message.outbox_id)
+
     def _parts(self, channel: Channel, message: Outbound) -> list[Outbound]:
         """Those that are not with the platform yet; no secret is cut in two before it is seen."""
         texts = channel.parts(self._redactor.redact(message.text)) or ("",)
@@ -190,6 +226,8 @@ class Delivery:
         wait_s, tries = FIRST_WAIT_S, 0
         while True:
             await self._wait_for_chat(part)
+            if not channel.attends(part):
+                return False
             sending = asyncio.ensure_future(self._try_and_note(channel, part, is_last=is_last))
             self._in_flight.add(sending)
             sending.add_done_callback(self._in_flight.discard)

@@ -21,6 +21,8 @@ _Files = tuple[Attachment, ...]
 
 # What waits for somebody who is away: as much as a person reads on coming back
 MAX_ANNOUNCEMENTS_KEPT = 50
+# What waits together where messages are counted: some screens of a telephone
+MAX_JOINED_CHARS = 4000
 
 
 def add(
@@ -78,6 +80,33 @@ def announce(
     return Outbound(cursor.lastrowid or 0, channel, recipient, text, "", thread)
 
 
+def batches(messages: Sequence[Outbound]) -> list[list[Outbound]]:
+    """In their order, with those together that may be said in one message."""
+    found: list[list[Outbound]] = []
+    for one in messages:
+        if found and _fits(found[-1], one):
+            found[-1].append(one)
+        else:
+            found.append([one])
+    return found
+
+
+def join(connection: sqlite3.Connection, messages: Sequence[Outbound]) -> Outbound | None:
+    """All of them in the first, with which the others have gone; None where one is an answer."""
+    first, *others = messages
+    for one in messages:
+        (is_answer,) = connection.execute(
+            "SELECT inbox_id IS NOT NULL FROM outbox WHERE id = ?", (one.outbox_id,)
+        ).fetchone()
+        if is_answer:
+            return None
+    joined = replace(first, text="\n\n".join(one.text for one in messages))
+    connection.execute("UPDATE outbox SET text = ? WHERE id = ?", (joined.text, joined.outbox_id))
+    for one in others:
+        mark_sent(connection, one.outbox_id)
+    return joined
+
+
 def note_part(connection: sqlite3.Connection, outbox_id: int, parts_sent: int) -> None:
     """So many parts of it are with the platform."""
     connection.execute("UPDATE outbox SET parts_sent = ? WHERE id = ?", (parts_sent, outbox_id))
@@ -117,6 +146,13 @@ def answer_to(connection: sqlite3.Connection, inbox_id: int) -> Outbound | None:
         (inbox_id,),
     ).fetchone()
     return None if row is None else _outbound(row)
+
+
+def _fits(batch: Sequence[Outbound], message: Outbound) -> bool:
+    whole = [*batch, message]
+    is_plain = not any(one.in_reply_to or one.files or one.part for one in whole)
+    is_short = sum(len(one.text) for one in whole) <= MAX_JOINED_CHARS
+    return is_plain and is_short and batch[0].thread == message.thread
 
 
 def _outbound(row: tuple[Any, ...]) -> Outbound:

@@ -14,11 +14,13 @@ class OnlyAnswers(FakeChannel):
     def __init__(self, left: int) -> None:
         super().__init__()
         self.left = left
+        self.tried = 0
 
     def attends(self, message: Outbound) -> bool:
         return self.left > 0
 
     async def send(self, message: Outbound) -> None:
+        self.tried += 1
         if not self.left:
             raise ChannelUnavailable("nobody has written")
         self.left -= 1
