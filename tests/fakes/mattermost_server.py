@@ -47,6 +47,7 @@ class Refused(Exception):
     def __init__(self, status: int, words: str) -> None:
         self.status = status
         self.told = {"id": "api.x.app_error", "message": words, "status_code": status}
+        self.told |= {"detailed_error": "", "request_id": "k3wtcpzf1jdj5xk8o4mscr1b4w"}
         super().__init__(words)
 
 
@@ -64,6 +65,7 @@ class MattermostServer:
     # Posts that are answers, and no drafts of them any more
     settled: set[str] = field(default_factory=set)
     fault: Fault | None = None
+    refusals: int = 0
     calls: list[tuple[str, str]] = field(default_factory=list)
     # Those who have said who they are
     entered: set[ServerConnection] = field(default_factory=set)
@@ -150,6 +152,7 @@ class MattermostServer:
             if request.method == "GET" and path.removeprefix("/files/") in self.files:
                 await self.may_hand_out.wait()
             status, content, more = self._answer(request, path, parse_qs(parts.query))
+            more = more or ["content-type: application/json"]
             head = [f"HTTP/1.1 {status} -", f"content-length: {len(content)}", *more, "", ""]
             writer.write("\r\n".join(head).encode() + content)
             await writer.drain()
@@ -172,14 +175,15 @@ class MattermostServer:
         if request.method == "POST" and path == "/posts" and self.fault is not None:
             fault, self.fault = self.fault, None
             more = [f"x-ratelimit-reset: {fault.reset_s:.0f}"] if fault.reset_s else []
-            return fault.status, b"in the way", more
+            return fault.status, b"in the way", ["content-type: text/plain", *more]
         if path in self.closed:
             return 403, _json(Refused(403, "You do not have the appropriate permissions.").told), []
         if found := re.fullmatch(r"/files/(\w{26})", path):
-            return 200, self.files[found[1]][1], []
+            return 200, self.files[found[1]][1], ["content-type: application/pdf"]
         try:
             return 200, _json(self._called(request, path, query)), []
         except Refused as err:
+            self.refusals += 1
             return err.status, _json(err.told), []
 
     def _called(self, request: Request, path: str, query: dict[str, list[str]]) -> Any:
