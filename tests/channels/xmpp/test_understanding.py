@@ -1,8 +1,10 @@
 from xml.etree.ElementTree import fromstring
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from agent.channels.xmpp.stanzas import CLIENT, Message, read_message
+from agent.channels.xmpp.stanzas import CLIENT, Message, element, read_message
 from agent.channels.xmpp.understanding import (
     Around,
     about,
@@ -106,3 +108,24 @@ def test_without_an_archive_the_words_tell_messages_apart() -> None:
     assert id_of(first) != id_of(second)
     assert id_of(first) == id_of(message("<body>on</body>"))
     assert about(id_of(first), in_group=True) == ""
+
+
+@given(
+    st.text(),
+    st.text(),
+    st.sampled_from(["chat", "normal", "groupchat", "error", ""]),
+    st.text(min_size=1),
+    st.text(max_size=5),
+)
+def test_whatever_is_said_is_understood(
+    words: str, sender: str, kind: str, nick: str, archived: str
+) -> None:
+    told = element(CLIENT, "message", type=kind)
+    told.set("from", sender)
+    told.append(element(CLIENT, "body", words))
+    read = read_message(told, OURS, archived)
+    is_for_us(read, nick)
+    found = understood(read, Around(sender, nick), 1.0)
+    assert is_new(read) or kind == "error" or not read.text.strip() or not kind
+    assert "\x00" not in found.text
+    assert " " in found.message_id
