@@ -1,14 +1,19 @@
 """What may be answered how often and for how long, and what becomes of all the rest."""
 
+import asyncio
 import json
+import tempfile
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agent.channels.qq.channel import QqChannel
-from agent.channels.qq.windows import MAX_MESSAGES, MAX_PLACES, WINDOW_S, Windows
+from agent.channels.qq.windows import MAX_MESSAGES, MAX_PLACES, MAX_REPLIES, WINDOW_S, Windows
 from agent.errors import ChannelUnavailable
 from agent.http import HttpClient
 from agent.messages import Attachment, Inbound
@@ -19,6 +24,7 @@ from tests.fakes.qq_platform import channel_at
 from tests.fakes.qq_server import ANNA, ROOM, Fault, QqServer
 
 PLACE = f"user:{ANNA}"
+WORDS = st.sampled_from([f"{number}. words" for number in range(9)])
 
 
 @dataclass
@@ -252,3 +258,57 @@ async def test_the_record_does_not_grow_for_ever(tmp_path: Path) -> None:
     assert PLACE not in kept["places"]
     assert "group:last" in kept["places"]
     assert len(windows._places) == MAX_PLACES
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("open"), st.sampled_from("mnop")),
+            st.tuples(st.sampled_from(["sent", "lost", "away", "refused", "over"]), WORDS),
+            st.tuples(st.just("advance"), st.sampled_from([60.0, 2000.0])),
+            st.tuples(st.just("restart"), st.none()),
+        ),
+        max_size=60,
+    )
+)
+def test_a_number_is_of_one_answer_whatever_becomes_of_any(steps: list[tuple[str, Any]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(_walk(Path(folder) / "w.json", steps))
+
+
+async def _walk(path: Path, steps: list[tuple[str, Any]]) -> None:
+    clock = SteppedClock()
+    windows = Windows(path, "1", clock)
+    # What the platform has, by message and number
+    there: dict[tuple[str, int], str] = {}
+    for step, told in steps:
+        if step == "open":
+            await windows.open(PLACE, told)
+        elif step == "advance":
+            clock.advance(told)
+        elif step == "restart":
+            windows = Windows(path, "1", clock)
+        elif not windows.was_sent(told):
+            await _say(windows, there, step, told)
+    numbers = [number for _, number in there]
+    assert all(1 <= number <= MAX_REPLIES for number in numbers)
+
+
+async def _say(windows: Windows, there: dict[tuple[str, int], str], outcome: str, key: str) -> None:
+    had_room = windows.has_room(PLACE) or windows.has_tried(PLACE, key)
+    reply = await windows.take(PLACE, key, "n")
+    assert (reply is not None) == had_room
+    if reply is None:
+        return
+    number = (reply.message_id, reply.seq)
+    assert there.get(number, key) == key
+    assert reply.was_tried or number not in there
+    if outcome in {"sent", "lost"}:
+        there[number] = key
+    if outcome == "sent":
+        await windows.sent(reply)
+    elif outcome == "over":
+        await windows.close(reply)
+    elif outcome == "refused" and number not in there:
+        await windows.refused(reply, is_used=False)
