@@ -1,7 +1,7 @@
 """Which message of a platform stands for an answer that is not whole yet, kept over restarts.
 
-Written once, when that message is there: an answer that is tried again after a cut finds it,
-however far the first try came. Without room for it the answer comes as one message more.
+Written when that message is there and not again: an answer that is tried again after a cut finds
+it, however far the first try came. Without room for it the answer comes as one message more.
 """
 
 import asyncio
@@ -34,13 +34,16 @@ class Begun:
         self._open: dict[Key, str] | None = None
         self._writing = asyncio.Lock()
 
-    async def left(self, key: Key) -> str:
-        """The message that stands for it; empty where none does."""
+    async def left(self, key: Key) -> str | None:
+        """The message that stands for it; empty where one may that nobody knows."""
         async with self._writing:
-            return (await self._read()).get(key, "")
+            return (await self._read()).get(key)
 
     async def note(self, key: Key, message_id: str) -> None:
-        """That message stands for it from now on."""
+        """That message stands for it from now on; an empty one may from now on.
+
+        A power cut may lose the second: it is of use for as long as a request takes.
+        """
         async with self._writing:
             (await self._read())[key] = message_id
             self._kept.pop(key, None)
@@ -49,7 +52,8 @@ class Begun:
                 del self._kept[next(iter(self._kept))]
             content = msgspec.json.encode([(*row, known) for row, known in self._kept.items()])
             try:
-                await asyncio.to_thread(write_atomic, self._path, content)
+                write = write_atomic if message_id else _write
+                await asyncio.to_thread(write, self._path, content)
             except (StorageFull, OSError) as err:
                 _log.warning("after a cut an answer may stand twice: %s", err)
 
@@ -63,6 +67,14 @@ class Begun:
             self._kept = await asyncio.to_thread(_kept_in, self._path)
             self._open = dict(self._kept)
         return self._open
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole, but not flushed."""
+    temp = path.with_name(f"{path.name}.part")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    temp.write_bytes(content)
+    temp.replace(path)
 
 
 def _kept_in(path: Path) -> dict[Key, str]:

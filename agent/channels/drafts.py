@@ -54,6 +54,8 @@ class Drafts(ABC):
 
     # An answer that is there by then was never a draft
     first_s = 0.0
+    # The platform takes a message of one name once, so that an id that was lost can be had again
+    names_once = False
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._clock = clock
@@ -67,6 +69,10 @@ class Drafts(ABC):
     @abstractmethod
     def _interval_s(self, draft: Draft) -> float:
         """How long after this time it may be shown again."""
+
+    async def _named(self, message: Outbound) -> str:
+        """Put the answer under its draft's name: the id of whatever message has it then."""
+        return ""
 
     def _is_shown_out(self, draft: Draft) -> bool:
         """Whether the platform takes no more of it."""
@@ -90,17 +96,23 @@ class Drafts(ABC):
             draft.task = asyncio.create_task(self._keep_up(draft))
 
     async def end(self, message: Outbound) -> str:
-        """Show no more of it; the message that stands in the chat for it, if one does."""
+        """Show no more of it; the message that stands in the chat for it, if one does.
+
+        Raises:
+            ChannelError: one may, and cannot be had now.
+        """
         key = _answered_by(message)
         draft = self._drafts.get(key)
-        if draft is None:
-            return await self._begun.left(key)
-        draft.is_over = True
-        if draft.task is not None and not draft.task.done():
-            if not draft.is_calling:
-                draft.task.cancel()
-            await asyncio.wait([draft.task])
-        return draft.message_id or await self._begun.left(key)
+        if draft is not None:
+            draft.is_over = True
+            if draft.task is not None and not draft.task.done():
+                if not draft.is_calling:
+                    draft.task.cancel()
+                await asyncio.wait([draft.task])
+            if draft.message_id:
+                return draft.message_id
+        left = await self._begun.left(key)
+        return await self._named(message) if left == "" else left or ""
 
     def forget(self, message: Outbound) -> None:
         """It is the answer by now, or is taken back."""
@@ -129,7 +141,7 @@ class Drafts(ABC):
 
     async def _keep_up(self, draft: Draft) -> None:
         if not draft.message_id:
-            draft.message_id = await self._begun.left(_key(draft.inbound))
+            draft.message_id = await self._begun.left(_key(draft.inbound)) or ""
             draft.is_left = bool(draft.message_id)
         while not (draft.is_over or draft.latest == draft.shown or self._is_shown_out(draft)):
             wait_s = max(draft.next_s - self._clock.monotonic_s(), self._silence_s(draft))
@@ -144,6 +156,8 @@ class Drafts(ABC):
         text, before = draft.latest, draft.message_id
         draft.is_calling = True
         try:
+            if self.names_once and not before:
+                await self._begun.note(_key(draft.inbound), "")
             await self._put(draft, text)
             if draft.message_id != before:
                 await self._begun.note(_key(draft.inbound), draft.message_id)

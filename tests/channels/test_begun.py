@@ -13,7 +13,7 @@ async def test_what_was_begun_is_found_by_the_next_run(tmp_path: Path) -> None:
     await Begun(path).note(KEY, "draft 1")
     again = Begun(path)
     assert await again.left(KEY) == "draft 1"
-    assert await again.left(("chat", "thread", "message 1")) == ""
+    assert await again.left(("chat", "thread", "message 1")) is None
 
 
 async def test_what_is_whole_is_not_taken_for_a_draft_in_the_same_run(tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ async def test_what_is_whole_is_not_taken_for_a_draft_in_the_same_run(tmp_path: 
     again = Begun(path)
     assert await again.left(KEY) == "draft 1"
     again.settle(KEY)
-    assert await again.left(KEY) == ""
+    assert await again.left(KEY) is None
 
 
 async def test_a_cut_between_the_whole_answer_and_its_record_finds_it_too(tmp_path: Path) -> None:
@@ -33,13 +33,22 @@ async def test_a_cut_between_the_whole_answer_and_its_record_finds_it_too(tmp_pa
     assert await Begun(path).left(KEY) == "draft 1"
 
 
+async def test_a_message_that_may_stand_is_told_from_none(tmp_path: Path) -> None:
+    path = tmp_path / "discord" / "begun.json"
+    await Begun(path).note(KEY, "")
+    again = Begun(path)
+    assert await again.left(KEY) == ""
+    await again.note(KEY, "draft 1")
+    assert await Begun(path).left(KEY) == "draft 1"
+
+
 async def test_the_oldest_go(tmp_path: Path) -> None:
     path = tmp_path / "begun.json"
     begun = Begun(path)
     keys = [("chat", None, str(number)) for number in range(MAX_KEPT + 1)]
     await asyncio.gather(*(begun.note(key, "draft") for key in keys))
     again = Begun(path)
-    assert [await again.left(key) for key in keys] == ["", *["draft"] * MAX_KEPT]
+    assert [await again.left(key) for key in keys] == [None, *["draft"] * MAX_KEPT]
 
 
 @pytest.mark.parametrize("kept", [b"", b"{", b"[[1]]", b'[["a",null,"b"]]', b"\xff", b"[" * 9000])
@@ -47,7 +56,7 @@ async def test_a_damaged_file_is_none(tmp_path: Path, kept: bytes) -> None:
     path = tmp_path / "begun.json"
     path.write_bytes(kept)
     begun = Begun(path)
-    assert await begun.left(KEY) == ""
+    assert await begun.left(KEY) is None
     await begun.note(KEY, "draft 1")
     assert await Begun(path).left(KEY) == "draft 1"
 

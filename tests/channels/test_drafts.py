@@ -28,6 +28,24 @@ class Shown(Drafts):
         self.texts.append((draft.message_id, text))
 
 
+class Named(Shown):
+    """A chat that takes a message of one name once; the word that it did is lost on the way."""
+
+    names_once = True
+
+    def __init__(self, folder: Path, clock: Clock, stands: dict[str, str]) -> None:
+        super().__init__(folder, clock)
+        self.stands = stands
+
+    async def _put(self, draft: Draft, text: str) -> None:
+        self.stands.setdefault("draft", text)
+        self.texts.append(("", text))
+
+    async def _named(self, message: Outbound) -> str:
+        self.stands.setdefault("draft", message.text)
+        return "draft"
+
+
 def written(message_id: str) -> Inbound:
     return Inbound(message_id, "told", "anna", "chat", "hello", 1.0, Provenance.OWNER)
 
@@ -97,3 +115,25 @@ async def test_a_draft_that_is_forgotten_for_others_still_becomes_its_answer(
         drafts.show(written(str(number)), "broken")
     assert await drafts.end(answer("first")) == "shown 0"
     await drafts.aclose()
+
+
+async def test_a_draft_whose_id_was_lost_is_found_by_its_name(tmp_path: Path) -> None:
+    stands: dict[str, str] = {}
+    first = Named(tmp_path, SteppedClock(), stands)
+    first.show(written("1"), "It is")
+    await until_shown(first, 1)
+    assert await first.end(answer("1")) == "draft"
+    # The same after a kill, and after another one when the answer was whole
+    second = Named(tmp_path, SteppedClock(), stands)
+    assert await second.end(answer("1")) == "draft"
+    second.forget(answer("1"))
+    assert await second.end(answer("1")) == ""
+    assert await Named(tmp_path, SteppedClock(), stands).end(answer("1")) == "draft"
+    assert stands == {"draft": "It is"}
+
+
+async def test_an_answer_that_was_no_draft_is_asked_for_by_no_name(tmp_path: Path) -> None:
+    stands: dict[str, str] = {}
+    assert await Named(tmp_path, SteppedClock(), stands).end(answer("1")) == ""
+    assert stands == {}
+    assert not (tmp_path / "begun.json").exists()

@@ -32,6 +32,8 @@ _TOO_LARGE_STATUS = 413
 class DiscordDrafts(Drafts):
     """Messages that are changed until they are the answer."""
 
+    names_once = True
+
     def __init__(self, api: DiscordApi, folder: Path, clock: Clock) -> None:
         super().__init__(folder, clock)
         self._api = api
@@ -48,7 +50,7 @@ class DiscordDrafts(Drafts):
         body = shown(first_part(text))
         if not draft.message_id:
             inbound = draft.inbound
-            body |= _known_as("draft", inbound.channel, inbound.reply_target, inbound.message_id)
+            body |= _known_as("draft", inbound.reply_target, inbound.message_id)
             body |= answering(inbound.answers) if inbound.is_group else {}
         try:
             told = await self._api.call(method, path, body)
@@ -57,6 +59,12 @@ class DiscordDrafts(Drafts):
             _log.info("a draft is not shown now: %s", err)
             return
         draft.message_id = draft.message_id or _id_of(told)
+
+    async def _named(self, message: Outbound) -> str:
+        body = shown(message.text) | answering(message.in_reply_to)
+        body |= _known_as("draft", message.recipient, message.in_reply_to)
+        path = messages_in(message.recipient, message.thread)
+        return _id_of(await self._api.call("POST", path, body))
 
     def _asked(self, draft: Draft) -> tuple[str, str]:
         path = messages_in(draft.inbound.reply_target, draft.inbound.thread)

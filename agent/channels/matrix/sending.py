@@ -159,6 +159,7 @@ class MatrixDrafts(Drafts):
     """Answers that are still growing, as messages that are edited."""
 
     first_s = 1.0
+    names_once = True
 
     def __init__(self, sending: Sending, folder: Path, clock: Clock) -> None:
         super().__init__(folder, clock)
@@ -175,10 +176,18 @@ class MatrixDrafts(Drafts):
             await self._sending.put(room, edit, secrets.token_hex(8))
             return
         there = self._sending.place(content, inbound.message_id, room, inbound.thread)
-        # The same name in every run: whose id was lost on the way is told it again
-        named = f"{room} {inbound.message_id}".encode("utf-8", "replace")
-        known = f"draft-{hashlib.sha256(named).hexdigest()[:32]}"
-        draft.message_id = await self._sending.put(room, there, known)
+        draft.message_id = await self._sending.put(room, there, _draft_of(inbound.message_id))
+
+    async def _named(self, message: Outbound) -> str:
+        content, answered, room = content_of(message.text), message.in_reply_to, message.recipient
+        there = self._sending.place(content, answered, room, message.thread)
+        return await self._sending.put(room, there, _draft_of(answered))
+
+
+def _draft_of(message_id: str) -> str:
+    """What the draft of an answer is called in every run."""
+    known = hashlib.sha256(message_id.encode("utf-8", "replace")).hexdigest()
+    return f"draft-{known[:32]}"
 
 
 def _known(message: Outbound) -> str:

@@ -36,6 +36,8 @@ _EVERYBODY = re.compile(r"@(?=(?:all|channel|here)\b)", re.IGNORECASE)
 class MattermostDrafts(Drafts):
     """Posts that are changed until they are the answer."""
 
+    names_once = True
+
     def __init__(self, api: MattermostApi, folder: Path, clock: Clock) -> None:
         super().__init__(folder, clock)
         self._api = api
@@ -59,6 +61,11 @@ class MattermostDrafts(Drafts):
         except ChannelUnavailable as err:
             # The next one may come through
             _log.info("a draft is not shown now: %s", err)
+
+    async def _named(self, message: Outbound) -> str:
+        known = _known_as("draft", message.recipient, message.in_reply_to)
+        told = {**_place(message.recipient, message.thread), "message": shown(message.text)}
+        return _id_in(await self._api.call("POST", "/posts", {**told, **known}))
 
 
 class Sending:

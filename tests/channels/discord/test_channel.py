@@ -84,6 +84,24 @@ async def test_a_draft_that_somebody_deleted_costs_no_answer(bot: Bot) -> None:
     assert [one["content"] for one in bot.mine()] == ["It is warm."]
 
 
+async def test_a_draft_whose_receipt_was_lost_becomes_the_answer(bot: Bot) -> None:
+    heard = await bot.hear()
+    bot.server.faults.append(Fault("POST", MESSAGES, cuts=True, acts=True))
+    await bot.channel.draft(heard, "It is")
+    await until(bot.mine)
+    await bot.channel.send(answer(heard, "It is warm."))
+    assert [one["content"] for one in bot.mine()] == ["It is warm."]
+
+
+async def test_a_draft_that_never_came_costs_no_answer(bot: Bot) -> None:
+    heard = await bot.hear()
+    bot.server.faults.append(Fault("POST", MESSAGES, cuts=True))
+    await bot.channel.draft(heard, "It is")
+    await until(lambda: not bot.server.faults)
+    await bot.channel.send(answer(heard, "It is warm."))
+    assert [one["content"] for one in bot.mine()] == ["It is warm."]
+
+
 async def test_a_person_who_takes_no_messages_is_told_of_in_words(bot: Bot) -> None:
     heard = await bot.hear()
     refusal = (403, 50007, "Cannot send messages to this user")
