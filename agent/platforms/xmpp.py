@@ -48,7 +48,7 @@ class Xmpp(Platform):
     async def identify(self, channels: ChannelsSettings, reach: Reach) -> str:
         login = login_of(_wanted(channels), reach.environ)
         async with connected(login, lambda: None) as connection:
-            return f"{connection.address}, which hears what comes as it comes"
+            return f"{connection.address}, which is told at once of what is said"
 
 
 PLATFORM = Xmpp()

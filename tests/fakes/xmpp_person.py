@@ -30,10 +30,7 @@ class Person:
         self.messages: list[Element] = []
         self.presences: list[Element] = []
         self._server = server
-        context = ssl.create_default_context(cafile=server.certificate)
-        self.client = slixmpp.ClientXMPP(f"{self.address}/phone", PASSWORD, ssl_context=context)
-        self.client.enable_direct_tls = False
-        self.client.add_filter("in", self._see)
+        self.client = self._program()
 
     async def enter(self, *rooms: str) -> None:
         entered = asyncio.ensure_future(self.client.wait_until("stream_negotiated", PATIENCE_S))
@@ -43,6 +40,13 @@ class Person:
         self.client.send_presence()
         for room in rooms:
             await self.go_in(room)
+
+    async def enter_again(self, *rooms: str) -> None:
+        """After the server was gone; who else is there is seen anew."""
+        await self.leave()
+        self.presences.clear()
+        self.client = self._program()
+        await self.enter(*rooms)
 
     async def go_in(self, room: str) -> None:
         """Or change the name that they have there."""
@@ -143,6 +147,13 @@ class Person:
     def count(self, by: str, name: str) -> int:
         """How many messages of somebody hold such an element."""
         return sum(next(one.iter(name), None) is not None for one in self.of(by))
+
+    def _program(self) -> slixmpp.ClientXMPP:
+        context = ssl.create_default_context(cafile=self._server.certificate)
+        made = slixmpp.ClientXMPP(f"{self.address}/phone", PASSWORD, ssl_context=context)
+        made.enable_direct_tls = False
+        made.add_filter("in", self._see)
+        return made
 
     def _see(self, stanza: StanzaBase) -> StanzaBase:
         if isinstance(stanza, Message):

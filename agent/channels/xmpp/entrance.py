@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from agent.channels.xmpp.login import Login
 from agent.channels.xmpp.stanzas import host_of
 from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.network import why_unreached
 from agent.printable import printable_line
 
 if TYPE_CHECKING:
@@ -122,7 +123,8 @@ class Entrance:
     def _failed(self, err: object) -> None:
         if isinstance(err, ssl.SSLCertVerificationError):
             self._untrusted(err)
-        self._why = printable_line(str(err), MAX_REASON_CHARS)
+        said = why_unreached(err) if isinstance(err, OSError) else str(err)
+        self._why = printable_line(said, MAX_REASON_CHARS)
 
     def _gone(self, _: object) -> None:
         self._why = self._why or self._client.disconnect_reason or ""

@@ -60,6 +60,24 @@ async def test_only_what_a_draft_became_is_kept(
     assert await platform.anna.archived() == ["hello", "It is warm."]
 
 
+async def test_a_draft_that_a_restart_left_becomes_the_answer(
+    platform: XmppPlatform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending.XmppDrafts, "first_s", 0.0)
+    async with at_work(platform.channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        await platform.channel.draft(heard, "It is")
+        await until(lambda: platform.shown(heard) == ["It is"])
+    for _ in range(2):
+        again = platform.restarted()
+        async with at_work(again):
+            await until(lambda again=again: again._sending.connection)
+            # The second time, that it was sent was never written down
+            await again.send(answer(heard, "It is warm."))
+            await until(lambda: platform.shown(heard) == ["It is warm."])
+
+
 async def test_a_receipt_says_that_it_was_kept(platform: XmppPlatform) -> None:
     async with at_work(platform.channel) as listener:
         await platform.write("first")

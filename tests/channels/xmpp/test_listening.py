@@ -43,6 +43,26 @@ async def test_a_server_that_falls_silent_is_told_of(
             await task
 
 
+async def test_a_server_that_is_started_anew_is_found_again(tmp_path: Path) -> None:
+    async with (
+        on_a_server(tmp_path, "mam", "smacks") as (platform, server),
+        at_work(platform.channel) as all_,
+    ):
+        await platform.write("one")
+        await platform.write("one", is_group=True)
+        await all_.first(2)
+        server.stop()
+        server.start()
+        await platform.anna.enter_again(platform.room)
+        await platform.write("two")
+        await platform.write("two", is_group=True)
+        heard = await all_.first(4)
+        assert sorted(one.text for one in heard) == ["one", "one", "two", "two"]
+        private = next(one for one in heard[2:] if not one.is_group)
+        await platform.channel.send(answer(private, "Here."))
+        await until(lambda: platform.shown(private) == ["Here."])
+
+
 @pytest.mark.parametrize(
     "modules", [("smacks",), ("mam",), ()], ids=["acknowledged", "kept", "bare"]
 )
