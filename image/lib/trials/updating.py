@@ -50,3 +50,7 @@ def install(bench: Bench, update: Path, *, is_pi: bool = False) -> str:
 def slot(bench: Bench) -> str:
     """The one that was started."""
     return bench.shell.run("grep -o 'barnacle.slot=.' /proc/cmdline | tail -c 2")
+
+
+def other(one: str) -> str:
+    return "B" if one == "A" else "A"
