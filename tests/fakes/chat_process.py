@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
@@ -75,3 +76,13 @@ class ChatProcess:
 
     def log(self) -> str:
         return (self.state / "chat.log").read_text()
+
+
+def order_soon(chat: ChatProcess, after_s: int, order: str) -> str:
+    """Order a job for a few seconds from now, and again for later if that moment was over."""
+    while True:
+        moment = datetime.now(UTC) + timedelta(seconds=after_s)
+        told = chat.say(f"at {moment.isoformat(timespec='seconds')} {order}")
+        if "is over" not in told:
+            return told
+        after_s *= 2

@@ -92,8 +92,8 @@ async def test_a_bouncing_button_is_one_event_with_its_time(sim: BoardSim, tmp_p
         await asyncio.sleep(0.5)
         before_s = time.time()
         await asyncio.to_thread(sim.order, {"bounce": {"button": 1}})
-        after_s = time.time()
         (event,) = await following(subscription, 1)
+        after_s = time.time()
         assert (event.source, event.value, event.dropped) == ("button", "on", 0)
         assert before_s - 0.02 <= event.at_s <= after_s + 0.02
         assert await silence(subscription)

@@ -8,14 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from agent.channels.attached.attachment import BACK_TEXT, GONE_TEXT
 from agent.schedule.store import JobStore
-from tests.fakes.chat_process import ChatProcess, chat_environ
+from tests.fakes.chat_process import ChatProcess, chat_environ, order_soon
 from tests.fakes.daemon_process import START_LIMIT_S, DaemonProcess
 from tests.fakes.llm_server import Call, Json, Reply, sse, streamed
 from tests.fakes.llm_thread import LlmThread
@@ -56,10 +55,6 @@ def answers_sent(folder: Path) -> list[tuple[str, str]]:
 
 def waiting(folder: Path) -> list[str]:
     return [text for text, state in answers_sent(folder) if state == "pending"]
-
-
-def soon(seconds: int) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
 def test_lines_of_a_pipe_are_answered_by_the_agent_that_runs(tmp_path: Path) -> None:
@@ -194,8 +189,8 @@ def test_what_a_job_has_to_say_while_nobody_is_there_comes_at_the_next_chat(
         config = config_for(service)
         with DaemonProcess(tmp_path, config):
             with ChatProcess(tmp_path, config) as chat:
-                chat.say(f"at {soon(3)} say: Tea!")
-                chat.say(f"at {soon(3)} do: what time is it?")
+                order_soon(chat, 3, "say: Tea!")
+                order_soon(chat, 3, "do: what time is it?")
                 assert chat.leave() == (0, "")
             until(lambda: len(waiting(tmp_path)) == 2)
             until(lambda: store.find("the_prompt").result == "kept until terminal is there")

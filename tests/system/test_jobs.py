@@ -1,7 +1,6 @@
 """Jobs through the running program: ordered by chat, kept over a restart, and heard of in time."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -9,15 +8,11 @@ from msgspec.structs import replace
 
 from agent.schedule.job import HEARTBEAT, State
 from agent.schedule.store import JobStore
-from tests.fakes.chat_process import ChatProcess
+from tests.fakes.chat_process import ChatProcess, order_soon
 from tests.fakes.job_run import job
 from tests.fakes.llm_thread import LlmThread
 
 SOIL = "# Every look\n- Is the soil dry?\n"
-
-
-def soon(seconds: int) -> str:
-    return (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 
 def config(service: LlmThread) -> str:
@@ -27,14 +22,14 @@ def config(service: LlmThread) -> str:
 def test_a_job_that_was_ordered_by_chat_is_heard_of_after_a_restart(tmp_path: Path) -> None:
     with LlmThread() as service:
         with ChatProcess(tmp_path, config(service)) as chat:
-            assert "the_message runs at" in chat.say(f"at {soon(6)} say: Tea!")
+            assert "the_message runs at" in order_soon(chat, 6, "say: Tea!")
             assert chat.leave() == (0, "")
         store = JobStore(tmp_path / "state" / "jobs.json")
         assert store.find("the_message").state is State.WAITING
         with ChatProcess(tmp_path, config(service)) as chat:
             assert chat.hear() == "Tea!"
             assert "the_message: at " in chat.say("/jobs")
-            assert "the_prompt runs at" in chat.say(f"at {soon(3)} do: what time is it?")
+            assert "the_prompt runs at" in order_soon(chat, 3, "do: what time is it?")
             assert json.loads(chat.hear())["timezone"]
             assert chat.leave() == (0, "")
         assert "Traceback" not in chat.log()
