@@ -69,5 +69,7 @@ async def identify(api: QqApi) -> str:
         ChannelError: it cannot be used, or not now.
     """
     me = await api.call("GET", "/users/@me")
+    # Whether it can hear is not its name's to say
+    await QqDialect(api).address(None)
     name = printable_line(str(me.get("username", "")), 64)
     return f"{name or 'a bot'} (id {printable_line(str(me.get('id', '')), 32)}) is there"

@@ -94,7 +94,7 @@ class Listening:
             return False
         inbound, message = found
         if inbound.message_id not in self._ahead:
-            await self._ears.windows.open(inbound.reply_target, inbound.message_id)
+            await self._open(inbound)
             if not self._ears.questions.answer(inbound):
                 await deliver(await self._with_files(inbound, files_of(message)))
         return True
@@ -109,11 +109,15 @@ class Listening:
             if not self._ears.questions.answer(inbound):
                 if not is_urgent(inbound.text):
                     return
-                await self._ears.windows.open(inbound.reply_target, inbound.message_id)
+                await self._open(inbound)
                 await deliver(inbound)
             self._ahead.append(inbound.message_id)
         except BarnacleError as err:
             _log.info("it is heard in its turn: %s", err)
+
+    async def _open(self, inbound: Inbound) -> None:
+        is_known = self._ears.place.knows(inbound)
+        await self._ears.windows.open(inbound.reply_target, inbound.message_id, is_known=is_known)
 
     def _read(self, name: str, told: msgspec.Raw) -> tuple[Inbound, Message] | None:
         kind = KINDS.get(name)

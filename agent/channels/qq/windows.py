@@ -88,6 +88,8 @@ class Windows:
         self._account = account
         self._clock = clock
         self._places: dict[str, list[_Message]] = {}
+        # Where somebody is whom the agent knows; what strangers do leaves nothing on the disk
+        self._known: set[str] = set()
         self._sent: list[str] = []
         self._one_at_a_time = asyncio.Lock()
         self._load()
@@ -110,8 +112,10 @@ class Windows:
     def was_sent(self, key: str) -> bool:
         return key in self._sent
 
-    async def open(self, place: str, message_id: str) -> None:
+    async def open(self, place: str, message_id: str, *, is_known: bool = True) -> None:
         """Somebody has written; what comes again opens nothing new."""
+        if is_known:
+            self._known.add(place)
         messages = self._places.pop(place, [])
         if all(one.message_id != message_id for one in messages):
             until_s = self._clock.monotonic_s() + WINDOW_S[kind_of(place)]
@@ -119,8 +123,8 @@ class Windows:
         # The place that was written in last is forgotten last
         self._places[place] = messages
         while len(self._places) > MAX_PLACES:
-            del self._places[next(iter(self._places))]
-        await self._save()
+            self._forget_one()
+        await self._save(place)
 
     async def take(self, place: str, key: str, answered: str) -> Reply | None:
         """Leave to say it, of the message that it answers where that is open; None for not now."""
@@ -135,13 +139,13 @@ class Windows:
         chosen = next((one for one in open_ones if one.message_id == answered), open_ones[0])
         chosen.replies.append(key)
         reply = Reply(place, chosen.message_id, len(chosen.replies), key, was_tried=False)
-        await self._save()
+        await self._save(place)
         return reply
 
     async def sent(self, reply: Reply) -> None:
         """The platform has it."""
         self._sent = [*self._sent[-MAX_SENT + 1 :], reply.key]
-        await self._save()
+        await self._save(reply.place)
 
     async def refused(self, reply: Reply, *, is_used: bool) -> None:
         """It was not said: its number is free, or was used by something that is not on record."""
@@ -150,14 +154,21 @@ class Windows:
                 one.replies[reply.seq - 1] = ""
             else:
                 one.replies.pop()
-        await self._save()
+        await self._save(reply.place)
 
     async def close(self, reply: Reply) -> None:
         """The platform takes nothing more in answer to that message, whatever we have counted."""
         for one in self._of(reply):
             one.until_s = 0.0
             one.replies[reply.seq - 1] = ""
-        await self._save()
+        await self._save(reply.place)
+
+    def _forget_one(self) -> None:
+        """However many strangers write: nobody else is forgotten for them."""
+        oldest = next(iter(self._places))
+        place = next((one for one in self._places if one not in self._known), oldest)
+        del self._places[place]
+        self._known.discard(place)
 
     def _of(self, reply: Reply) -> list[_Message]:
         found = self._places.get(reply.place, [])
@@ -167,14 +178,17 @@ class Windows:
             if one.message_id == reply.message_id and len(one.replies) >= reply.seq
         ]
 
-    async def _save(self) -> None:
+    async def _save(self, place: str) -> None:
+        if place not in self._known:
+            return
         async with self._one_at_a_time:
             await asyncio.to_thread(self._write, self._kept())
 
     def _kept(self) -> _Kept:
         now_s, wall_s = self._clock.monotonic_s(), self._clock.wall_s()
         places = {}
-        for place, messages in self._places.items():
+        for place in self._places.keys() & self._known:
+            messages = self._places[place]
             left = [
                 _KeptMessage(one.message_id, wall_s + one.until_s - now_s, [*one.replies])
                 for one in messages
@@ -192,6 +206,7 @@ class Windows:
         self._sent = kept.sent
         for place, messages in kept.places.items():
             most_s = WINDOW_S.get(kind_of(place), 0.0)
+            self._known.add(place)
             # A clock that was set back makes nothing longer
             self._places[place] = [
                 _Message(one.message_id, now_s + min(one.until_s - wall_s, most_s), one.replies)

@@ -253,11 +253,28 @@ async def test_the_record_does_not_grow_for_ever(tmp_path: Path) -> None:
         await windows.open(PLACE, f"m{number}")
     for number in range(MAX_PLACES):
         windows._places[f"group:{number}"] = []
+        windows._known.add(f"group:{number}")
     await windows.open("group:last", "m")
     kept = json.loads((tmp_path / "w.json").read_bytes())
     assert PLACE not in kept["places"]
     assert "group:last" in kept["places"]
     assert len(windows._places) == MAX_PLACES
+
+
+async def test_strangers_leave_nothing_and_nobody_is_forgotten_for_them(tmp_path: Path) -> None:
+    windows = Windows(tmp_path / "w.json", "1", SteppedClock())
+    await windows.open(PLACE, "m")
+    before = (tmp_path / "w.json").stat().st_mtime_ns
+    for number in range(MAX_PLACES + 5):
+        await windows.open(f"user:stranger-{number}", "m", is_known=False)
+    last = f"user:stranger-{MAX_PLACES + 4}"
+    assert windows.has_room(last)
+    assert await windows.take(last, "key", "m") is not None
+    assert not windows.has_room("user:stranger-0")
+    assert windows.has_room(PLACE)
+    assert (tmp_path / "w.json").stat().st_mtime_ns == before
+    await windows.open(last, "another")
+    assert last in json.loads((tmp_path / "w.json").read_bytes())["places"]
 
 
 @settings(max_examples=60, deadline=None)
