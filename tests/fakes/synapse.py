@@ -49,6 +49,7 @@ def _config(folder: Path, port: int) -> dict[str, object]:
         "trusted_key_servers": [],
         "bcrypt_rounds": 4,
         "rc_invites": dict.fromkeys(("per_room", "per_user", "per_issuer"), _UNLIMITED),
+        "rc_login": dict.fromkeys(("address", "account", "failed_attempts"), _UNLIMITED),
         "rc_joins": dict.fromkeys(("local", "remote"), _UNLIMITED),
         **dict.fromkeys(_LIMITS, _UNLIMITED),
     }

@@ -111,7 +111,7 @@ def sync_in(told: object) -> Sync | None:
     """None where the answer is no such thing."""
     try:
         return msgspec.convert(told, Sync)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
         return None
 
 
@@ -121,7 +121,8 @@ def events_in(told: object) -> list[Event]:
     for one in told if isinstance(told, list) else ():
         try:
             found.append(msgspec.convert(one, Event))
-        except msgspec.ValidationError:
+        # The second one where the first would quote half a character
+        except (msgspec.ValidationError, UnicodeEncodeError):
             continue
     return found
 

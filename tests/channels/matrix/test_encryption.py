@@ -1,7 +1,6 @@
 """What every platform does, and what only encrypted rooms have: against Element's own library."""
 
 import asyncio
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -9,8 +8,14 @@ from urllib.parse import quote
 
 import pytest
 
+from agent.channels.base import Channel
 from agent.channels.matrix.secrecy import FOREIGN_LOGIN, KEY_WAIT_S, NO_KEY
+from agent.channels.settings import ChannelsSettings, MatrixSettings
 from agent.clock import SystemClock
+from agent.config import Secret
+from agent.platforms import catalog
+from agent.platforms.base import Reach
+from agent.settings import Paths
 from tests.contracts.channel import CHECKS, answer, listening, stand, until
 from tests.contracts.test_channel import Check
 from tests.fakes import element_program, synapse
@@ -18,7 +23,8 @@ from tests.fakes.matrix_sealed_platform import SealedMatrixPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.synapse import until_joined
 
-pytestmark = pytest.mark.timeout(60)
+# A busy machine takes its time to start the server and Element's library
+pytestmark = pytest.mark.timeout(90)
 
 
 @pytest.fixture
@@ -166,27 +172,53 @@ async def test_keys_to_begin_with_are_made_up_for(platform: SealedMatrixPlatform
         await until(lambda: keys_left(platform) == 50)
 
 
-async def test_lost_talk_between_devices_is_begun_anew(
+async def test_lost_keys_begin_as_another_device_of_the_same_login(
     platform: SealedMatrixPlatform, tmp_path: Path
 ) -> None:
-    async with listening(platform.channel) as listener:
+    async with listening(with_password(platform, tmp_path)) as listener:
         await platform.write("one")
         await listener.first()
-    folder, kept = tmp_path / "matrix", tmp_path / "kept"
-    shutil.copytree(folder, kept)
-    channel = platform.restarted()
+    before = shown_devices(platform)
+    (tmp_path / "matrix" / "vault.db").write_bytes(b"damaged" * 100)
+    channel = with_password(platform, tmp_path)
     async with listening(channel) as listener:
-        platform.element.renew(platform.chat)
+        await until(lambda: len(shown_devices(platform) - before) == 1)
         await platform.write("two")
-        [heard] = await listener.first()
+        heard = (await listener.first())[-1]
         await channel.send(answer(heard, "Two."))
-    # An older copy of the card: what was agreed on since is not there
-    shutil.rmtree(folder)
-    kept.rename(folder)
-    async with listening(platform.restarted()) as listener:
-        platform.element.renew(platform.chat)
-        await platform.write("three")
-        await until(lambda: "three" in [one.text for one in listener.heard])
+        await stand(platform, heard, "Two.")
+    # The one whose keys are lost gets none any more
+    assert not shown_devices(platform) & before
+
+
+async def test_signing_keys_of_another_program_are_replaced_with_the_password(
+    platform: SealedMatrixPlatform, tmp_path: Path
+) -> None:
+    # Somebody made the account in Element, which signs it
+    await asyncio.to_thread(lambda: element_program.Element(platform.agent).close())
+    channel = with_password(platform, tmp_path)
+    async with listening(channel) as listener:
+        await platform.write("hello")
+        [heard] = await listener.first()
+        await channel.send(answer(heard, "Hi."))
+        await stand(platform, heard, "Hi.")
+
+
+def with_password(platform: SealedMatrixPlatform, folder: Path) -> Channel:
+    """The channel as it is composed where a password is configured."""
+    account = MatrixSettings(
+        base_url=platform.agent.server, user=platform.agent.id, password=Secret("password")
+    )
+    reach = Reach(Paths(None, folder), {}, platform.http, SystemClock())
+    return catalog.platform("matrix").open(ChannelsSettings(matrix=account), reach)
+
+
+def shown_devices(platform: SealedMatrixPlatform) -> set[str]:
+    """Those of the agent's that its account has signed."""
+    us = platform.agent.id
+    told = platform.anna.call("POST", "/keys/query", {"device_keys": {us: []}})
+    there = told["device_keys"].get(us, {})
+    return {name for name, one in there.items() if len(one["signatures"][us]) > 1}
 
 
 async def plain_word(platform: SealedMatrixPlatform, text: str) -> None:

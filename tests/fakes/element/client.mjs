@@ -97,6 +97,8 @@ async function share(room) {
 
 const does = {
     async say({ room, content, txn }) {
+        // A program hears all the time which devices there are
+        await sync(0);
         await share(room);
         const inside = { ...content };
         const sealed = JSON.parse(

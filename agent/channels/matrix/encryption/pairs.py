@@ -69,7 +69,8 @@ def hear(shelf: Shelf, us: Ourselves, event: Event, now_s: float) -> Heard:
         raise Unheard("it is not for this device")
     kind, body = mine.get("type"), mine.get("body")
     is_named = is_key(curve) and is_id(event.sender)
-    if kind not in {0, 1} or not isinstance(body, str) or not is_named:
+    # Whatever it is: no set would have it
+    if kind not in (0, 1) or not isinstance(body, str) or not is_named:
         raise Unheard("it is in no form that is known")
     try:
         plain = _opened(shelf, curve, int(kind), body, now_s)

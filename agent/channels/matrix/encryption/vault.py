@@ -19,7 +19,7 @@ from agent.storage.worker import DatabaseWorker
 
 R = TypeVar("R")
 KEY_BYTES = 32
-_MIGRATIONS = (
+MIGRATIONS = (
     """
     CREATE TABLE ourselves (name TEXT PRIMARY KEY, value TEXT NOT NULL);
     CREATE TABLE people (
@@ -102,7 +102,7 @@ class Vault:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / "vault.db"
-        self._worker = DatabaseWorker(self._path, _MIGRATIONS)
+        self._worker = DatabaseWorker(self._path, MIGRATIONS)
         self._key = b""
 
     async def transact(self, job: Job[R]) -> R:
