@@ -54,6 +54,8 @@ class WhatsAppServer:
     may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
     # What the next message meets: status, code, how long to be left alone
     fault: tuple[int, int, float] | None = None
+    # A text that begins so is refused with the code that follows
+    refuses: str = ""
     # What the gateway has answered
     answers: list[int] = field(default_factory=list)
     last: bytes = b""
@@ -67,12 +69,13 @@ class WhatsAppServer:
         """As it stands in a post."""
         known = f"wamid.HBgNNDkxNTExMjM0NTY3OBUCABIY{next(self._number):04}=="
         at = str(int(time.time()))
-        return {"from": person, "id": known, "timestamp": at, "type": kind, **more}
+        # Since 2026 everybody has an id that is no number, too
+        who = {"from": person, "from_user_id": f"DE.{person[::-1]}"}
+        return {**who, "id": known, "timestamp": at, "type": kind, **more}
 
     async def tell(self, *messages: dict[str, Any]) -> str:
         """Post them; the id of the last."""
-        people = {one.get("from") or one.get("from_user_id") for one in messages}
-        contacts = [{"profile": {"name": "Anna"}, "wa_id": person} for person in people]
+        contacts = [_contact(one) for one in messages]
         await self.post(body_of({"contacts": contacts, "messages": list(messages)}))
         return str(messages[-1]["id"])
 
@@ -141,8 +144,8 @@ class WhatsAppServer:
             return 200, self.media[rest[0] if rest else known], 0
         if known in self.media:
             url = self.media_url or f"{self.url}/files/-/{known}"
-            assert parse_qs(parts.query) == {"phone_number_id": [NUMBER_ID]}
-            return 200, json.dumps({"id": known, "url": url, "mime_type": "x/y"}).encode(), 0
+            assert parse_qs(parts.query).get("phone_number_id", [NUMBER_ID]) == [NUMBER_ID]
+            return 200, json.dumps(_described(known, url, self.media[known])).encode(), 0
         if known != NUMBER_ID:
             return 400, _error(100, "Unsupported get request", 33), 0
         return self._of_number(request, rest)
@@ -154,8 +157,15 @@ class WhatsAppServer:
         if self.fault is not None:
             (status, code, retry_after_s), self.fault = self.fault, None
             return status, _error(code, "trouble"), retry_after_s
+        if rest == ["messages"] and (code := self._refused(request)):
+            return 400, _error(code, "trouble"), 0
         taken = self._uploaded(request) if rest == ["media"] else self._said(request)
         return (200, json.dumps(taken).encode(), 0) if taken else (400, _error(131053, "kind"), 0)
+
+    def _refused(self, request: Request) -> int:
+        told = str(json.loads(request.body).get("text", {}).get("body", ""))
+        is_meant = self.refuses and told.startswith(self.refuses)
+        return int(told.removeprefix(self.refuses)) if is_meant else 0
 
     def _uploaded(self, request: Request) -> dict[str, Any]:
         form = form_of(request.headers["content-type"], request.body)
@@ -178,7 +188,12 @@ class WhatsAppServer:
         _check(told[told["type"]], told["type"])
         self.sent.append(told)
         known = f"wamid.ours{next(self._number)}"
-        return {"messaging_product": "whatsapp", "messages": [{"id": known}]}
+        to = told.get("to") or told.get("recipient")
+        return {
+            "messaging_product": "whatsapp",
+            "contacts": [{"input": to, "wa_id": to}],
+            "messages": [{"id": known}],
+        }
 
 
 def body_of(value: dict[str, Any], number_id: str = NUMBER_ID, name: str = "messages") -> bytes:
@@ -199,6 +214,17 @@ async def running() -> AsyncIterator[WhatsAppServer]:
             yield server
         finally:
             await server.aclose()
+
+
+def _contact(message: dict[str, Any]) -> dict[str, Any]:
+    told = {"profile": {"name": "Anna"}, "user_id": message["from_user_id"]}
+    # Who shows no number has none here either
+    return {**told, "wa_id": message["from"]} if "from" in message else told
+
+
+def _described(known: str, url: str, content: bytes) -> dict[str, Any]:
+    told = {"messaging_product": "whatsapp", "id": known, "url": url, "mime_type": "x/y"}
+    return {**told, "sha256": hashlib.sha256(content).hexdigest(), "file_size": len(content)}
 
 
 def _check(about: dict[str, Any], kind: str) -> None:
