@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.channels.opcodes.gateway import MAX_WAITING, MOST_FRUITLESS, checked
+from agent.channels.opcodes import gateway
+from agent.channels.opcodes.gateway import MOST_FRUITLESS, checked
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.http import HttpClient
 from tests.contracts.channel import Listener, listening, until
@@ -215,18 +216,25 @@ async def test_a_gateway_that_says_nothing_readable_is_left(
 
 
 async def test_more_than_can_be_kept_is_asked_for_again(
-    server: QqServer, http: HttpClient, tmp_path: Path
+    server: QqServer, http: HttpClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(gateway, "MAX_WAITING", 5)
     async with listening(channel_at(server, http, tmp_path)) as listener:
         await begun(tmp_path)
         listener.may_keep.clear()
-        for number in range(MAX_WAITING + 3):
-            server.write(f"number {number}")
+        texts = [f"number {number}" for number in range(12)]
+        for text in texts:
+            server.write(text)
+        # Both come after it; a heartbeat may go by itself meanwhile, but not two
+        [session] = server.sessions.values()
+        before = len(heard_of(server, HEARTBEAT))
+        for _ in range(2):
+            session.send({"op": 1, "d": None})
+        await until(lambda: len(heard_of(server, HEARTBEAT)) >= before + 2)
         listener.may_keep.set()
-        await heard(listener, f"number {MAX_WAITING + 2}")
-        texts = [one.text for one in listener.heard]
-        assert texts == [f"number {number}" for number in range(MAX_WAITING + 3)]
-        assert len(heard_of(server, RESUME)) == 1
+        await heard(listener, texts[-1])
+        assert [one.text for one in listener.heard] == texts
+        assert heard_of(server, RESUME)
 
 
 @pytest.mark.parametrize("url", ["ws://a", "http://a", "wss://", "", "nowhere", "wss://[a"])
