@@ -45,7 +45,7 @@ async def heard(listener: Listener, text: str) -> None:
 async def test_a_gateway_that_answers_no_heartbeat_is_left_and_the_session_taken_up(
     http: HttpClient, tmp_path: Path
 ) -> None:
-    async with qq_server.running(QqServer(heartbeat_ms=60)) as server:
+    async with qq_server.running(QqServer(heartbeat_ms=400)) as server:
         async with listening(channel_at(server, http, tmp_path)) as listener:
             await begun(tmp_path)
             server.is_deaf = True
@@ -71,7 +71,7 @@ async def test_the_gateway_is_told_only_of_what_is_committed(
     http: HttpClient, tmp_path: Path
 ) -> None:
     async with (
-        qq_server.running(QqServer(heartbeat_ms=60)) as server,
+        qq_server.running(QqServer(heartbeat_ms=400)) as server,
         listening(channel_at(server, http, tmp_path)) as listener,
     ):
         await until(lambda: [one["d"] for one in heard_of(server, HEARTBEAT)][-1:] == [1])
