@@ -32,6 +32,7 @@ from agent.settings import Paths, Settings
 from agent.storage import lock
 from agent.storage.reserve import Reserve
 from agent.tools.registry import Registry
+from agent.wording import how_to_install
 
 if TYPE_CHECKING:
     from agent.channels.attached.terminals import AttachedTerminals
@@ -194,9 +195,7 @@ def _gateway(
     try:
         from agent.exposing import open_gateway
     except ImportError as err:
-        raise ConfigRefused(
-            "[gateway] needs its libraries: install barnacle with the extra gateway"
-        ) from err
+        raise ConfigRefused(f"[gateway] needs its libraries: {how_to_install('gateway')}") from err
 
     return open_gateway(agent.settings.gateway, agent, channels, supervisors, os.environ)
 

@@ -45,6 +45,14 @@ def expected(kind: typing.Any) -> str:
     return word and " ".join([word, *(_limits(meta) for meta in metas)]).strip()
 
 
+def how_to_install(extra: str) -> str:
+    """What brings the packages of an extra, for an agent of one's own and for the service."""
+    return (
+        f"install it with `pip install 'barnacle[{extra}]'`, for the service with "
+        f"`sudo scripts/install --extra {extra}`"
+    )
+
+
 def unknown(key: str, known: Sequence[str]) -> str:
     """What to say of a key that a section does not have."""
     close = difflib.get_close_matches(key.lower(), known, n=1, cutoff=_CLOSE_ENOUGH)

@@ -18,6 +18,7 @@ from agent.embeddings.base import Embedder
 from agent.errors import ConfigRefused
 from agent.memory.base import Memory
 from agent.memory.settings import Backend, MemorySettings
+from agent.wording import how_to_install
 
 if TYPE_CHECKING:
     from agent.memory.sqlite import SqliteMemory
@@ -134,7 +135,7 @@ def _postgres(place: Place) -> Memory:
         from agent.memory.postgres.memory import PostgresMemory
     except ImportError as err:
         raise ConfigRefused(
-            f"memory.backend: postgres needs psycopg: install barnacle[postgres] ({err})"
+            f"memory.backend: postgres needs psycopg ({err}): {how_to_install('postgres')}"
         ) from err
     return PostgresMemory(url, place.embedder, place.clock)
 

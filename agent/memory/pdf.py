@@ -15,6 +15,7 @@ from agent.memory import pdf_program
 from agent.printable import printable_line
 from agent.security.reading import Reading, read_apart
 from agent.security.sandbox import Sandbox
+from agent.wording import how_to_install
 
 MAX_PAGES = 2000
 # Of all pages as JSON: five times the text of the longest datasheets
@@ -22,7 +23,7 @@ MAX_TEXT_BYTES = 8 * 1024 * 1024
 # A thousand pages take a Pi some two minutes; nobody waits for what is read into the memory
 READ_TIMEOUT_S = 600.0
 _MAX_DETAIL_CHARS = 200
-_NEEDS = "pypdf is not installed: install barnacle with its extra 'documents'"
+_NEEDS = f"pypdf is not installed: {how_to_install('documents')}"
 
 
 async def pages_of(

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from agent.errors import ConfigRefused, PinRefused
+from agent.wording import how_to_install
 
 if TYPE_CHECKING:
     from gpiozero import DigitalOutputDevice
 
-HOW_TO_INSTALL = "install it with `pip install 'barnacle[pi]'`, or remove enable_gpio"
+HOW_TO_INSTALL = f"{how_to_install('pi')}, or remove enable_gpio"
 
 
 class EnableLine(Protocol):

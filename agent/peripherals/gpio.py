@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from agent.errors import PinRefused
 from agent.peripherals.enable import refusals
 from agent.peripherals.settings import PiPinSettings
+from agent.wording import how_to_install
 
 if TYPE_CHECKING:
     from gpiozero import GPIODevice
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 DEVICES = Path("/dev")
-HOW_TO_INSTALL = "install it with `pip install 'barnacle[pi]'`"
+HOW_TO_INSTALL = how_to_install("pi")
 STOPPED = "the emergency stop holds the pins at their safe values"
 
 

@@ -16,9 +16,10 @@ from agent.platforms.base import Platform, Reach, Wanted, place_of
 from agent.platforms.credentials import find_secret
 from agent.settings import expanded
 from agent.tls import tls_context
+from agent.wording import how_to_install
 
 LIBRARY = "slixmpp"
-REMEDY = "channels.xmpp needs slixmpp: install it with `pip install 'barnacle[xmpp]'`"
+REMEDY = f"channels.xmpp needs slixmpp: {how_to_install('xmpp')}"
 _PORT, _TLS_PORT = 5222, 5223
 
 

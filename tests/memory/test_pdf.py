@@ -74,7 +74,7 @@ async def test_without_the_reader_it_says_what_to_install(
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
     monkeypatch.setattr(pdf_program, "__file__", str(bare))
-    with pytest.raises(DocumentUnreadable, match="extra 'documents'"):
+    with pytest.raises(DocumentUnreadable, match="--extra documents"):
         await read(path, written(["one"]))
 
 

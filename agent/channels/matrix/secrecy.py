@@ -14,6 +14,7 @@ from agent.channels.matrix.api import MatrixApi
 from agent.channels.matrix.events import Event
 from agent.clock import Clock
 from agent.errors import ChannelError
+from agent.wording import how_to_install
 
 if TYPE_CHECKING:
     from agent.channels.matrix.encryption.encryption import Encryption
@@ -49,7 +50,7 @@ def has_libraries() -> bool:
 def encryption_for(api: MatrixApi, folder: Path, clock: Clock) -> "Encryption | None":
     """None where a library is missing."""
     if not has_libraries():
-        _log.info("encrypted rooms of Matrix need the extra: pip install 'barnacle[matrix]'")
+        _log.info("encrypted rooms of Matrix need an extra: %s", how_to_install("matrix"))
         return None
     # 3 MB that nobody needs without it
     from agent.channels.matrix.encryption.encryption import Encryption  # noqa: PLC0415 - as said

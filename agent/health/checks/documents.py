@@ -6,6 +6,7 @@ from pathlib import Path
 
 from agent.health.base import Finding, Patient
 from agent.health.daemon_thread import in_daemon_thread
+from agent.wording import how_to_install
 
 # Enough to know whether there are any; counting a whole library is not a check
 _MOST_LOOKED_AT = 5000
@@ -25,6 +26,7 @@ def _finding(folder: Path) -> Finding:
     has_pdf = any(path.suffix.lower() == ".pdf" for path in files)
     if has_pdf and importlib.util.find_spec("pypdf") is None:
         return Finding.warning(
-            f"the PDF files in {folder} cannot be read: install barnacle with its extra 'documents'"
+            f"the PDF files in {folder} cannot be read: pypdf is missing; "
+            f"{how_to_install('documents')}"
         )
     return Finding.ok(f"{len(files)} files in {folder}")

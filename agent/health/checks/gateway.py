@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 from agent.errors import ConfigRefused
 from agent.health.base import Finding, Patient
+from agent.wording import how_to_install
 
 _LIBRARIES = ("starlette", "uvicorn")
 
@@ -13,9 +14,7 @@ async def check(patient: Patient) -> Finding:
     if patient.probe_gateway is None:
         return Finding.ok("not configured: [gateway] opens HTTP for platforms that push")
     if missing := [name for name in _LIBRARIES if find_spec(name) is None]:
-        return Finding.failed(
-            f"{' and '.join(missing)} not installed: install barnacle with the extra gateway"
-        )
+        return Finding.failed(f"{' and '.join(missing)} not installed: {how_to_install('gateway')}")
     try:
         return Finding.ok(patient.probe_gateway())
     except ConfigRefused as err:

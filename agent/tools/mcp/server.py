@@ -31,8 +31,9 @@ from agent.tools.mcp.lines import (
 )
 from agent.tools.mcp.offer import Offer, offers_of
 from agent.tools.mcp.settings import McpSettings
+from agent.wording import how_to_install
 
-REMEDY = "install it with `pip install barnacle[mcp]`"
+REMEDY = how_to_install("mcp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,4 +34,4 @@ async def test_a_pdf_without_its_reader_is_told_with_what_to_install(
     monkeypatch.setattr(importlib.util, "find_spec", {}.get)
     found = await check(replace(patient, documents=folder))
     assert found.level is Level.WARNING
-    assert "extra 'documents'" in found.sentence
+    assert "--extra documents" in found.sentence
