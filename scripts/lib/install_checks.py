@@ -7,6 +7,8 @@ from scripts.lib.container import Container
 
 _BROKEN = "raise SystemExit('broken on purpose')\n"
 _MOST_EXPOSED = 2.0
+# systemd that takes every credential of a pattern, encrypted ones too
+_KNOWS_PATTERNS = 254
 # Backups and locks of those who keep users
 _LEFT = re.compile(r"^/etc/\.pwd\.lock$|^/etc/[^/]+-$")
 
@@ -42,6 +44,13 @@ class Checks:
         self._say("remember that my sister is called Mei")
         self._expect_memory()
 
+    def names_tools_in_the_journal(self) -> None:
+        query = ("-u", places.ENABLED[0], "BARNACLE_TOOL=memory_store", "-o", "cat")
+        told = self._system.say("journalctl", "--sync", "-q") + self._system.say(
+            "journalctl", *query
+        )
+        _expect("memory_store: done" in told, told or "no record of the tool")
+
     def changes_nothing_the_second_time(self) -> None:
         before = self._show("MainPID"), self._files()
         _expect("nothing changed" in self._install(), "it changed something")
@@ -51,6 +60,33 @@ class Checks:
         told = self._system.say("systemd-analyze", "security", places.ENABLED[0])
         [score] = re.findall(r"Overall exposure level .*: ([0-9.]+)", told)
         _expect(float(score) <= _MOST_EXPOSED, score)
+
+    def hands_over_secrets_and_starts_without(self) -> None:
+        _expect(not self._handed_over(), f"{self._handed_over()}")
+        plain, sealed = (self._system.root / place for place in places.SECRETS)
+        (plain / "barnacle.discord_token").write_text("hidden\n")
+        names = {"barnacle.discord_token"}
+        if int(self._system.say("systemctl", "--version").split()[1]) >= _KNOWS_PATTERNS:
+            sealed.mkdir(mode=0o700, exist_ok=True)
+            name = "barnacle.of_a_platform_yet_to_come"
+            words = (
+                "encrypt",
+                "--with-key=host",
+                f"--name={name}",
+                "-",
+                f"/{places.SECRETS[1]}/{name}",
+            )
+            done = self._system.do("systemd-creds", *words, said="hidden")
+            _expect(done.returncode == 0, done.stderr)
+            names.add(name)
+        self._system.do("systemctl", "restart", places.ENABLED[0])
+        _expect(self._show("ActiveState") == "active", self._show("StatusText"))
+        _expect(self._handed_over() == names, f"{self._handed_over()}")
+        for name in names:
+            (plain / name).unlink(missing_ok=True)
+            (sealed / name).unlink(missing_ok=True)
+        self._system.do("systemctl", "restart", places.ENABLED[0])
+        _expect(self._show("ActiveState") == "active", self._show("StatusText"))
 
     def keeps_the_old_one_when_a_package_is_not_the_locked_one(self) -> None:
         lock = self._source / "scripts/requirements.lock"
@@ -134,6 +170,9 @@ class Checks:
 
     def _show(self, name: str) -> str:
         return self._system.say("systemctl", "show", "-P", name, places.ENABLED[0])
+
+    def _handed_over(self) -> set[str]:
+        return set(self._system.say("ls", f"/run/credentials/{places.ENABLED[0]}").split())
 
     def _append(self, name: str, text: str) -> None:
         with (self._source / name).open("a") as file:
