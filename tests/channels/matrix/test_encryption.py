@@ -1,6 +1,8 @@
 """What every platform does, and what only encrypted rooms have: against Element's own library."""
 
 import asyncio
+import shutil
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -170,6 +172,37 @@ async def test_keys_to_begin_with_are_made_up_for(platform: SealedMatrixPlatform
         await platform.write("hello")
         await listener.first()
         await until(lambda: keys_left(platform) == 50)
+
+
+async def test_lost_talk_between_devices_is_begun_anew(
+    platform: SealedMatrixPlatform, tmp_path: Path
+) -> None:
+    async with listening(platform.channel) as listener:
+        await platform.write("one")
+        await listener.first()
+    folder, kept = tmp_path / "matrix", tmp_path / "kept"
+    shutil.copytree(folder, kept)
+    channel = platform.restarted()
+    async with listening(channel) as listener:
+        platform.element.renew(platform.chat)
+        await platform.write("two")
+        [heard] = await listener.first()
+        await channel.send(answer(heard, "Two."))
+    # An older copy of the card: what was agreed on since is not there
+    shutil.rmtree(folder)
+    kept.rename(folder)
+    async with listening(platform.restarted()) as listener:
+        platform.element.renew(platform.chat)
+        await platform.write("three")
+        said_s = int(time.time())
+        await plain_word(platform, "seen")
+        await until(lambda: "seen" in [one.text for one in listener.heard])
+        # Element's library tells which beginning is newer by the second
+        await until(lambda: int(time.time()) > said_s)
+        # What the room is told to do where its key does not come
+        platform.element.renew(platform.chat)
+        await platform.write("four")
+        await until(lambda: "four" in [one.text for one in listener.heard])
 
 
 async def test_lost_keys_begin_as_another_device_of_the_same_login(
