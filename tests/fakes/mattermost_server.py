@@ -62,8 +62,6 @@ class MattermostServer:
     reactions: set[tuple[str, str]] = field(default_factory=set)
     typings: list[Json] = field(default_factory=list)
     patches: int = 0
-    # Posts that are answers, and no drafts of them any more
-    settled: set[str] = field(default_factory=set)
     fault: Fault | None = None
     refusals: int = 0
     calls: list[tuple[str, str]] = field(default_factory=list)
@@ -235,7 +233,6 @@ class MattermostServer:
         made = self.post(channel, ME, message, **{**told, "props": {"from_bot": "true"}})
         if pending:
             self._pending[pending] = made
-            self.settled.add(made["id"])
         return made
 
     def _patched(self, post: str, told: Json) -> Json:
@@ -243,7 +240,6 @@ class MattermostServer:
             raise Refused(404, "Unable to get the post.")
         _fits(told["message"])
         self.patches += 1
-        self.settled.add(post)
         self.posts[post]["message"] = told["message"]
         self.posts[post]["update_at"] = self._moment_ms()
         return self.posts[post]
