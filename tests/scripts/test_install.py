@@ -138,7 +138,8 @@ def test_parts_of_a_lock_keep_their_hashes() -> None:
 def test_another_choice_is_another_version() -> None:
     assert version.key(frozenset()) == version.key(frozenset())
     assert version.key(frozenset()) != version.key(frozenset({"mcp"}))
-    assert set(version.choices()) == {"documents", "gateway", "mcp", "pi", "postgres"}
+    chosen = {"documents", "gateway", "matrix", "mcp", "pi", "postgres", "xmpp"}
+    assert set(version.choices()) == chosen
 
 
 def test_the_command_leads_to_its_own_version_whatever_the_environment_says(
