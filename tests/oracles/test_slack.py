@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent.channels.base import Mark, Question
-from agent.channels.slack.asking import buttons, sections
+from agent.channels.slack.asking import row, sections
 from agent.channels.slack.words import shown
 from agent.http import HttpClient
 from agent.messages import Attachment
@@ -26,7 +26,7 @@ from tests.oracles import clients
 FILE = b"%PDF-1.7 of a report"
 CONTENT = "It is **warm** & dry."
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves it", always="the lamp")
-BLOCKS = [*sections(QUESTION), buttons(QUESTION)]
+BLOCKS = [*sections(QUESTION), row(QUESTION)]
 # It loads hundreds of modules
 pytestmark = pytest.mark.timeout(60)
 
