@@ -146,7 +146,7 @@ class Sending:
         pieces = _pieces(path, size)
         if not await self.is_sealed(room):
             return {"url": await self._api.upload(*named, pieces, size)}
-        from agent.channels.matrix.encryption.files import Sealing  # noqa: PLC0415 - 9 MB for a file
+        from agent.channels.matrix.encryption.files import Sealing  # noqa: PLC0415 - 8 MB for a file
 
         sealing = Sealing()
         # The server is told neither what it is nor what it is called
