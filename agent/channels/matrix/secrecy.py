@@ -164,6 +164,6 @@ class Secrecy:
             return
         await position.tell(about)
         try:
-            await self._sending.say(room, text)
+            await self._sending.explain(room, text)
         except ChannelError as err:
             _log.info("an encrypted room was not told that it cannot be read: %s", err)

@@ -28,6 +28,7 @@ MAX_FILE_BYTES = 50 * 1024 * 1024
 # Servers take an event in a few seconds of an account, and the answer itself is one
 INTERVAL_S = 3.0
 _PIECE_BYTES = 64 * 1024
+_PLAIN = "m.room.message"
 _KINDS = {"image": "m.image", "audio": "m.audio", "video": "m.video"}
 
 
@@ -74,16 +75,29 @@ class Sending:
         self.account = account
         return account
 
-    async def say(self, room: str, markdown: str) -> str:
-        return await self.put(room, content_of(markdown), secrets.token_hex(8))
+    async def explain(self, room: str, text: str) -> None:
+        """What helps where a room cannot be read: in clear words, where nothing can be sealed."""
+        put = self.put if await self.is_sealed(room) else self._put
+        await put(room, content_of(text), secrets.token_hex(8))
 
     async def put(self, room: str, content: dict[str, object], known: str) -> str:
-        """The event's id; the same again under the same name is the same event."""
-        series, kind = self.position.series, "m.room.message"
+        """The event's id; the same again under the same name is the same event.
+
+        Raises:
+            MessageRefused: the room is encrypted, and it could be said in clear words alone.
+        """
         if self.crypt is not None and await self.is_sealed(room):
             people = (await self.rooms.people(room)).names
-            content = await self.crypt.sealed(room, people, kind, content)
-            kind = "m.room.encrypted"
+            sealed = await self.crypt.sealed(room, people, _PLAIN, content)
+            return await self._put(room, sealed, known, "m.room.encrypted")
+        if await self._is_closed(room):
+            raise MessageRefused("that room of Matrix is encrypted, and nothing can be sealed here")
+        return await self._put(room, content, known)
+
+    async def _put(
+        self, room: str, content: dict[str, object], known: str, kind: str = _PLAIN
+    ) -> str:
+        series = self.position.series
         path = f"/rooms/{quoted(room)}/send/{kind}/barnacle-{series}-{known}"
         told = await self._api.call("PUT", path, content)
         return str(told.get("event_id") or "")
@@ -93,6 +107,12 @@ class Sending:
         if self.crypt is None or self.crypt.is_foreign:
             return False
         return await self.crypt.is_encrypted(room)
+
+    async def _is_closed(self, room: str) -> bool:
+        """Whether it is known to be encrypted, where nothing is sealed."""
+        if self.position.was_told(room):
+            return True
+        return self.crypt is not None and await self.crypt.is_encrypted(room)
 
     def place(
         self, content: dict[str, object], message_id: str, room: str, thread: str | None

@@ -10,8 +10,9 @@ import pytest
 from agent.channels.matrix.api import FixedToken, MatrixApi
 from agent.channels.matrix.secrecy import CANNOT_READ
 from agent.config import Secret
-from agent.errors import ChannelRefused, ChannelUnavailable
+from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.http import HttpClient
+from agent.messages import Outbound
 from tests.contracts.channel import answer, listening, stand, until
 from tests.fakes import synapse
 from tests.fakes.matrix_platform import MatrixPlatform
@@ -41,7 +42,8 @@ async def test_an_encrypted_room_is_told_once_that_it_cannot_be_read(
     room = platform.anna.make_room(platform.agent.id, is_direct=True, initial_state=state)
     secret = {**content, "ciphertext": "x", "session_id": "x"}
     platform.has_extra = False
-    async with listening(platform.restarted()) as listener:
+    channel = platform.restarted()
+    async with listening(channel) as listener:
         await until_joined(platform.anna, room, platform.agent.id)
         for number in range(2):
             path = f"/rooms/{room}/send/m.room.encrypted/{number}"
@@ -49,6 +51,9 @@ async def test_an_encrypted_room_is_told_once_that_it_cannot_be_read(
         await platform.write("readable")
         assert (await listener.first())[0].text == "readable"
         await until(lambda: platform.said(room))
+        alarm = Outbound(1, "matrix", room, "It is on fire at 12 Hill Street", in_reply_to="")
+        with pytest.raises(MessageRefused, match="encrypted"):
+            await channel.send(alarm)
         assert platform.said(room) == [CANNOT_READ]
 
 
