@@ -44,7 +44,8 @@ class Relay:
         assert task is not None
         self._at_work.add(task)
         task.add_done_callback(self._at_work.discard)
-        with contextlib.suppress(OSError), closing(writer):
+        # A cancelled one would be an error to whoever called this, in Python 3.11
+        with contextlib.suppress(OSError, asyncio.CancelledError), closing(writer):
             if self._instead:
                 writer.write(self._instead)
                 self._instead = b""
