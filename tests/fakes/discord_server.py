@@ -74,6 +74,8 @@ class DiscordServer:
     is_deaf: bool = False
     # How the next that introduces itself is turned away
     closes_with: int = 0
+    # How every session that is to be taken up is
+    closes_always_with: int = 0
     # What a session that is to be taken up is told
     invalidates: bool | None = None
     # A download waits for it
@@ -207,8 +209,8 @@ class DiscordServer:
         if told["op"] == 1:
             if not self.is_deaf:
                 await connection.send(json.dumps({"op": 11}))
-        elif told["op"] in {2, 6} and self.closes_with:
-            code, self.closes_with = self.closes_with, 0
+        elif told["op"] in {2, 6} and (self.closes_with or self._ends_again(told)):
+            code, self.closes_with = self.closes_with or self.closes_always_with, 0
             await connection.close(code, "as it was ordered")
         elif told["op"] in {2, 6} and told["d"]["token"] != TOKEN:
             await connection.close(4004, "Authentication failed.")
@@ -219,6 +221,9 @@ class DiscordServer:
         elif told["op"] != 3:
             await connection.close(4001, "Unknown opcode.")
         return session
+
+    def _ends_again(self, told: Json) -> bool:
+        return bool(self.closes_always_with) and told["op"] == 6
 
     async def _identify(
         self, connection: ServerConnection, session: Session | None, told: Json

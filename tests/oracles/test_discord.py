@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from agent.channels.base import Answer, Mark, Question
-from agent.channels.discord.events import Message, Payload, read
+from agent.channels.discord.events import Message, read
+from agent.channels.opcodes.gateway import Payload
 from agent.http import HttpClient
 from agent.messages import Attachment, Inbound, Outbound
 from tests.contracts.channel import answer, listening, until

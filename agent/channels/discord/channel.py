@@ -8,12 +8,13 @@ from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Pulse
 from agent.channels.discord import words
 from agent.channels.discord.api import ApiRefused, DiscordApi
 from agent.channels.discord.asking import Asking
+from agent.channels.discord.dialect import DiscordDialect
 from agent.channels.discord.fetching import Fetching
-from agent.channels.discord.gateway import Gateway
 from agent.channels.discord.listening import Listening, Parts
 from agent.channels.discord.places import Places, messages_in
 from agent.channels.discord.sending import DiscordDrafts, Sending
 from agent.channels.discord.understanding import NAME
+from agent.channels.opcodes.gateway import Gateway
 from agent.channels.place import Place
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import DiscordSettings
@@ -59,8 +60,8 @@ class DiscordChannel(Channel):
         questions = OpenQuestions()
         self._asking = Asking(api, questions)
         path = place.folder / "session.json"
-        reads_all = settings.groups == "all"
-        gateway = Gateway(api, path, self.pulse, clock, reads_all=reads_all)
+        dialect = DiscordDialect(api, reads_all=settings.groups == "all")
+        gateway = Gateway(dialect, path, self.pulse, clock)
         fetching = Fetching(api, place, self.pulse.beat)
         parts = Parts(
             api, gateway, self._asking, questions, fetching, Places(api), place, settings.groups

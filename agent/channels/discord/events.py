@@ -22,21 +22,6 @@ class _Wire(msgspec.Struct, frozen=True, rename={"kind": "type"}):
     """Fields that are not named here are passed over."""
 
 
-class Payload(_Wire, frozen=True):
-    """One message of the gateway; what it holds is read by whoever knows its name."""
-
-    op: int
-    d: msgspec.Raw = msgspec.Raw(b"null")
-    s: int | None = None
-    t: str | None = None
-
-
-class Hello(_Wire, frozen=True):
-    """How often the gateway wants to hear from us."""
-
-    heartbeat_interval: float
-
-
 class User(_Wire, frozen=True):
     """A person, or a bot."""
 

@@ -16,11 +16,9 @@ from agent.channels.answers import OpenQuestions
 from agent.channels.base import Deliver, Pulse
 from agent.channels.discord.api import DiscordApi
 from agent.channels.discord.asking import Asking
-from agent.channels.discord.events import Interaction, Message, Numbered, read
+from agent.channels.discord.events import Interaction, Message, Numbered, Ready, read
 from agent.channels.discord.fetching import Fetching, called
-from agent.channels.discord.gateway import Ears, Gateway
 from agent.channels.discord.places import Places
-from agent.channels.discord.session import Begun
 from agent.channels.discord.understanding import (
     Groups,
     commanded,
@@ -28,6 +26,8 @@ from agent.channels.discord.understanding import (
     is_for_us,
     understood,
 )
+from agent.channels.opcodes.gateway import Gateway
+from agent.channels.opcodes.session import Begun
 from agent.channels.place import Place
 from agent.clock import Clock
 from agent.errors import BarnacleError, ChannelError
@@ -93,10 +93,10 @@ class Listening:
             ChannelError: the platform is not reached, or does not let this bot listen.
         """
 
-        async def in_turn(name: str, told: msgspec.Raw, begun: Begun) -> bool:
+        async def take(name: str, told: msgspec.Raw, begun: Begun) -> bool:
             return await self._hear(name, told, begun, deliver)
 
-        def at_once(name: str, told: msgspec.Raw, begun: Begun) -> None:
+        def glance(name: str, told: msgspec.Raw, begun: Begun) -> None:
             if name == "INTERACTION_CREATE":
                 self._press(told)
             if self._is_fetching and _URGENT.search(told):
@@ -105,7 +105,7 @@ class Listening:
                 hurrying.add_done_callback(self._hurrying.discard)
 
         try:
-            await self._parts.gateway.run(Ears(at_once, in_turn, self._offer_commands))
+            await self._parts.gateway.run(take, glance)
         finally:
             for task in self._hurrying:
                 task.cancel()
@@ -138,6 +138,8 @@ class Listening:
         try:
             if name in _HEARD and read(told, Numbered).id in self._ahead:
                 return True
+            if name == "READY":
+                await self._offer_commands(read(told, Ready))
             if name == "MESSAGE_CREATE":
                 return await self._take(read(told, Message), begun.me, deliver)
             if name == "INTERACTION_CREATE":
@@ -181,8 +183,8 @@ class Listening:
         await deliver(commanded(told, person, self._clock.wall_s()))
         return True
 
-    async def _offer_commands(self, begun: Begun) -> None:
-        path = f"/applications/{begun.application}/commands"
+    async def _offer_commands(self, ready: Ready) -> None:
+        path = f"/applications/{ready.application.id}/commands"
         offered = commands(self._parts.place.commands)
         try:
             await self._parts.api.call("PUT", path, offered)

@@ -11,11 +11,11 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
 from agent.channels.base import Pulse
+from agent.channels.opcodes.address import MS_PER_S
 from agent.channels.opcodes.session import Begun, Session
 from agent.channels.socket import Socket, SocketClosed, opened
 from agent.clock import Clock
@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 HELLO_TIMEOUT_S = 20.0
 # What came and is not committed; a gateway that says more is asked to say the rest again
 MAX_WAITING = 500
-# Sessions that are gone are not always said to be: a connection that only ends may say it
+# Where sessions that are gone are not always said to be, a connection that only ends may say it
 MOST_FRUITLESS = 3
 # About 41 s is usual; what a hostile one asks for must not become a storm or a silence
 MIN_HEARTBEAT_S = 0.05
@@ -36,7 +36,6 @@ MAX_HEARTBEAT_S = 80.0
 ANEW_AFTER_S = (1.0, 5.0)
 # Any code but 1000 and 1001 leaves the session where it is
 KEEP_SESSION = 4000
-MS_PER_S = 1000
 
 _DISPATCH, _HEARTBEAT, _IDENTIFY, _RESUME = 0, 1, 2, 6
 _RECONNECT, _INVALID, _HELLO, _ACKNOWLEDGED = 7, 9, 10, 11
@@ -68,14 +67,23 @@ class Dialect(Protocol):
         name: of the platform, for people.
         account: which bot, and what it wants to hear: a session goes on with what it began with.
         forgetting: codes of an end after which the session is gone.
+        says_what_is_gone: whether a session that is gone is always said to be.
     """
 
     name: str
     account: str
     forgetting: frozenset[int]
+    says_what_is_gone: bool
 
     async def address(self, begun: Begun | None) -> str:
-        """Where to connect to."""
+        """Where to connect to.
+
+        Args:
+            begun: the session that is taken up; None also where nobody greeted at its place.
+
+        Raises:
+            ChannelError: there is no place to be had.
+        """
 
     async def introduction(self) -> dict[str, object]:
         """What a session is begun with."""
@@ -107,6 +115,8 @@ class Gateway:
         self._pulse = pulse
         self._clock = clock
         self._glance: Glance = _pass_over
+        # Where a session is to be taken up may be gone
+        self._was_greeted = True
         # Connections on end on which a session was to be taken up and nothing was said
         self._fruitless = 0
 
@@ -123,11 +133,14 @@ class Gateway:
                 await self._connection(take)
 
     async def _connection(self, take: Take) -> None:
-        url = await self._dialect.address(self._session.begun)
+        begun = self._session.begun if self._was_greeted else None
+        self._was_greeted = False
+        url = await self._dialect.address(begun)
         async with opened(url) as socket:
             talk = _Talk(socket, self._session, self._pulse, self._dialect.name)
             try:
                 interval_s = await talk.greeted()
+                self._was_greeted = True
                 await self._introduce(talk)
                 await _first_to_fail(
                     self._beat(talk, interval_s), self._hear(talk), talk.work(take)
@@ -188,7 +201,8 @@ class Gateway:
 
     async def _ended(self, closed: SocketClosed, *, was_fruitless: bool) -> ChannelError:
         self._fruitless = self._fruitless + 1 if was_fruitless else 0
-        if closed.code in self._dialect.forgetting or self._fruitless >= MOST_FRUITLESS:
+        may_be_gone = not self._dialect.says_what_is_gone and self._fruitless >= MOST_FRUITLESS
+        if closed.code in self._dialect.forgetting or may_be_gone:
             await self._session.forget()
         return self._dialect.refusal(closed.code) or closed
 
@@ -266,23 +280,6 @@ class _Talk:
             if is_kept or payload.t == "READY":
                 await self._session.save()
         raise _Again
-
-
-def checked(url: str, base_url: str) -> str:
-    """A gateway's address: the token goes there, so never in the clear where it need not.
-
-    Raises:
-        ChannelUnavailable: it is none.
-    """
-    try:
-        place = urlsplit(url)
-        is_one = bool(place.hostname)
-    except ValueError:
-        is_one = False
-    schemes = {"wss"} if base_url.startswith("https:") else {"ws", "wss"}
-    if not is_one or place.scheme not in schemes:
-        raise ChannelUnavailable("the gateway is at no address that can be trusted")
-    return url
 
 
 async def _first_to_fail(*parts: Awaitable[None]) -> None:

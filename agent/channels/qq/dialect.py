@@ -2,11 +2,11 @@
 
 import msgspec
 
-from agent.channels.opcodes.gateway import checked
+from agent.channels.opcodes.address import told_address
 from agent.channels.opcodes.session import Begun
 from agent.channels.qq.api import QqApi
 from agent.channels.qq.events import Ready
-from agent.errors import ChannelError, ChannelRefused, ChannelUnavailable
+from agent.errors import ChannelError, ChannelRefused
 
 # Private messages of guilds; private ones and groups; those who call the bot in guilds
 _INTENTS = (1 << 12) | (1 << 25) | (1 << 30)
@@ -33,6 +33,8 @@ class QqDialect:
     name = "QQ"
     # A session or a number that it does not know, and trouble of its own
     forgetting = frozenset({4003, 4006, 4007, 9001, 9005, *range(4900, 4914)})
+    # Codes that no WebSocket may say arrive as a cut
+    says_what_is_gone = False
 
     def __init__(self, api: QqApi) -> None:
         self._api = api
@@ -40,14 +42,7 @@ class QqDialect:
 
     async def address(self, _begun: Begun | None) -> str:
         told = await self._api.call("GET", "/gateway/bot")
-        url, limit = told.get("url"), told.get("session_start_limit")
-        if isinstance(limit, dict) and limit.get("remaining") == 0:
-            after_ms = limit.get("reset_after")
-            wait_s = after_ms / 1000 if isinstance(after_ms, int) else None
-            raise ChannelUnavailable(
-                "the bot has begun too many sessions with QQ today", retry_after_s=wait_s
-            )
-        return checked(url if isinstance(url, str) else "", self._api.base_url)
+        return told_address(told, self.name, self._api.base_url)
 
     async def introduction(self) -> dict[str, object]:
         token = await self._api.authorization()

@@ -1,13 +1,11 @@
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from agent.channels.discord.gateway import _checked
+from agent.channels.opcodes.gateway import MOST_FRUITLESS
 from agent.channels.settings import DiscordSettings
-from agent.clock import SystemClock
 from agent.errors import ChannelRefused, ChannelUnavailable
 from agent.http import HttpClient
 from tests.contracts.channel import Listener, listening, until
@@ -16,14 +14,7 @@ from tests.fakes.discord_platform import channel_at
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import ANNA, BEN, DM, ROOM
 
-HEARTBEAT, IDENTIFY, RESUME = 1, 2, 6
-
-
-class HastyClock(SystemClock):
-    """Sleeps a hundredth of the time."""
-
-    async def sleep(self, duration_s: float) -> None:
-        await asyncio.sleep(duration_s / 100)
+IDENTIFY, RESUME = 2, 6
 
 
 @pytest.fixture
@@ -41,6 +32,11 @@ async def http() -> AsyncIterator[HttpClient]:
 
 async def begun(server: DiscordServer) -> None:
     await until(lambda: server.world.sessions)
+
+
+async def known(folder: Path) -> None:
+    """The session is on the disk."""
+    await until((folder / "discord" / "session.json").exists)
 
 
 async def heard(listener: Listener, text: str) -> None:
@@ -65,78 +61,6 @@ async def test_whoever_wants_to_hear_everybody_asks_for_it(
         server.world.post(ROOM, ANNA, "to nobody")
         await heard(listener, "to nobody")
     assert server.heard(IDENTIFY)[0]["d"]["intents"] & (1 << 15)
-
-
-async def test_a_gateway_that_answers_no_heartbeat_is_left_and_the_session_taken_up(
-    http: HttpClient, tmp_path: Path
-) -> None:
-    async with discord_server.running(DiscordServer(heartbeat_ms=60)) as server:
-        async with listening(channel_at(server, http, tmp_path)) as listener:
-            await begun(server)
-            server.is_deaf = True
-            await until(lambda: server.heard(RESUME))
-            server.is_deaf = False
-            server.world.post(DM, ANNA, "still there?")
-            await heard(listener, "still there?")
-        assert server.closed_with[0] == 4000
-        assert len(server.heard(IDENTIFY)) == 1
-
-
-async def test_a_heartbeat_is_sent_when_it_is_asked_for(
-    server: DiscordServer, http: HttpClient, tmp_path: Path
-) -> None:
-    async with listening(channel_at(server, http, tmp_path)):
-        await begun(server)
-        before = len(server.heard(HEARTBEAT))
-        server.say({"op": 1, "d": None})
-        await until(lambda: len(server.heard(HEARTBEAT)) > before)
-
-
-async def test_the_gateway_is_told_only_of_what_is_committed(
-    http: HttpClient, tmp_path: Path
-) -> None:
-    async with (
-        discord_server.running(DiscordServer(heartbeat_ms=60)) as server,
-        listening(channel_at(server, http, tmp_path)) as listener,
-    ):
-        await begun(server)
-        # READY and the guild
-        await until(lambda: server.heard(HEARTBEAT) and server.heard(HEARTBEAT)[-1]["d"] == 2)
-        listener.may_keep.clear()
-        server.world.post(DM, ANNA, "not kept yet")
-        count = len(server.heard(HEARTBEAT))
-        await until(lambda: len(server.heard(HEARTBEAT)) > count + 1)
-        assert server.heard(HEARTBEAT)[-1]["d"] == 2
-        listener.may_keep.set()
-        await until(lambda: server.heard(HEARTBEAT)[-1]["d"] == 3)
-
-
-async def test_a_wish_for_another_connection_loses_nothing(
-    server: DiscordServer, http: HttpClient, tmp_path: Path
-) -> None:
-    async with listening(channel_at(server, http, tmp_path)) as listener:
-        await begun(server)
-        server.say({"op": 7, "d": None})
-        server.world.post(DM, ANNA, "meanwhile")
-        await heard(listener, "meanwhile")
-    assert (len(server.heard(IDENTIFY)), len(server.heard(RESUME))) == (1, 1)
-
-
-@pytest.mark.parametrize("may_again", [True, False])
-async def test_a_session_that_is_refused_is_tried_again_or_begun_anew(
-    *, may_again: bool, server: DiscordServer, http: HttpClient, tmp_path: Path
-) -> None:
-    channel = channel_at(server, http, tmp_path, clock=HastyClock())
-    async with listening(channel) as listener:
-        await begun(server)
-        await until(lambda: server.heard(HEARTBEAT))
-        server.invalidates = may_again
-        server.cut()
-        wanted = (1, 2) if may_again else (2, 1)
-        await until(lambda: (len(server.heard(IDENTIFY)), len(server.heard(RESUME))) == wanted)
-        await until(lambda: any(one.send for one in server.world.sessions.values()))
-        server.world.post(DM, ANNA, "after it")
-        await heard(listener, "after it")
 
 
 async def test_another_process_goes_on_where_this_one_was(
@@ -230,17 +154,43 @@ async def test_what_is_not_as_documented_holds_up_nobody(
     assert len(server.heard(RESUME)) == 0
 
 
-@pytest.mark.parametrize("said", ["no JSON", '{"op":"zero"}', "[]"])
-async def test_a_gateway_that_says_nothing_readable_is_left(
-    said: str, server: DiscordServer, http: HttpClient, tmp_path: Path
+async def test_a_session_is_kept_over_cuts_until_it_is_said_to_be_gone(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await known(tmp_path)
+        server.closes_always_with = 4000
+        server.cut()
+        server.world.post(DM, ANNA, "meanwhile")
+        await until(lambda: len(server.heard(RESUME)) > MOST_FRUITLESS + 1)
+        server.closes_always_with = 0
+        await heard(listener, "meanwhile")
+    assert len(server.heard(IDENTIFY)) == 1
+
+
+async def test_a_session_is_taken_up_at_its_own_place_without_asking_for_another(
+    server: DiscordServer, http: HttpClient, tmp_path: Path
+) -> None:
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await known(tmp_path)
+        server.cut()
+        server.world.post(DM, ANNA, "again")
+        await heard(listener, "again")
+    assert len(server.called("GET", "/gateway/bot")) == 1
+
+
+@pytest.mark.parametrize("place", ["ws://127.0.0.1:1", "http://a", ""])
+async def test_a_session_whose_place_is_gone_is_taken_up_at_the_usual_one(
+    place: str, server: DiscordServer, http: HttpClient, tmp_path: Path
 ) -> None:
     async with listening(channel_at(server, http, tmp_path)):
-        await begun(server)
-        server.say(said)
-        await until(lambda: server.heard(RESUME))
-
-
-@pytest.mark.parametrize("url", ["ws://gateway.discord.gg", "http://a", "wss://", "", "nowhere"])
-def test_the_token_never_goes_out_in_the_clear(url: str) -> None:
-    with pytest.raises(ChannelUnavailable):
-        _checked(url, "https://discord.com")
+        await known(tmp_path)
+    kept = tmp_path / "discord" / "session.json"
+    # What commands belong to was once kept here, too
+    older = {**json.loads(kept.read_text()), "url": place, "application": "7"}
+    kept.write_text(json.dumps(older))
+    server.world.post(DM, ANNA, "meanwhile")
+    async with listening(channel_at(server, http, tmp_path)) as listener:
+        await heard(listener, "meanwhile")
+    assert (len(server.heard(IDENTIFY)), len(server.heard(RESUME))) == (1, 1)
+    assert len(server.called("GET", "/gateway/bot")) == 2

@@ -1,0 +1,45 @@
+"""Where a gateway is, as a platform tells it: at an address that the token may go to."""
+
+from urllib.parse import urlsplit
+
+from agent.errors import ChannelUnavailable
+
+MS_PER_S = 1000
+
+
+def told_address(told: object, name: str, base_url: str) -> str:
+    """The gateway's address in the answer to `/gateway/bot`.
+
+    Args:
+        name: of the platform, for people.
+        base_url: of its other calls.
+
+    Raises:
+        ChannelUnavailable: there is none, or no session may be begun now.
+    """
+    fields = told if isinstance(told, dict) else {}
+    url, limit = fields.get("url"), fields.get("session_start_limit")
+    if isinstance(limit, dict) and limit.get("remaining") == 0:
+        after_ms = limit.get("reset_after")
+        wait_s = after_ms / MS_PER_S if isinstance(after_ms, int) else None
+        raise ChannelUnavailable(
+            f"the bot has begun too many sessions with {name} today", retry_after_s=wait_s
+        )
+    return checked(url if isinstance(url, str) else "", base_url)
+
+
+def checked(url: str, base_url: str) -> str:
+    """A gateway's address: the token goes there, so never in the clear where it need not.
+
+    Raises:
+        ChannelUnavailable: it is none.
+    """
+    try:
+        place = urlsplit(url)
+        is_one = bool(place.hostname)
+    except ValueError:
+        is_one = False
+    schemes = {"wss"} if base_url.startswith("https:") else {"ws", "wss"}
+    if not is_one or place.scheme not in schemes:
+        raise ChannelUnavailable("the gateway is at no address that can be trusted")
+    return url
