@@ -8,7 +8,7 @@ from tests.structure.shape import violations
 
 
 # Every file of the project is read
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(240)
 def test_nothing_is_out_of_shape() -> None:
     assert "\n".join(violations()) == ""
 
