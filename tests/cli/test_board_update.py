@@ -48,7 +48,6 @@ def image_of_another_build(folder: Path) -> Path:
     return folder / "new.fw"
 
 
-@pytest.mark.timeout(60)
 def test_the_new_version_runs_and_stays(board: BoardSim, tmp_path: Path) -> None:
     new = image_of_another_build(tmp_path)
     done = barnacle(board, "update", "--image", str(new))

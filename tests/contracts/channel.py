@@ -18,7 +18,7 @@ from agent.errors import ChannelUnavailable, StorageFull
 from agent.messages import Attachment, Inbound, Outbound, Provenance
 
 # Servers on this machine answer in milliseconds; a busy one may need longer
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 class Platform(Protocol):

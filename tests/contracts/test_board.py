@@ -14,7 +14,7 @@ from tests.fakes.linked_board import ready
 from tests.fakes.virtual_time import in_virtual_time
 
 # Connecting takes milliseconds; a busy machine may need longer
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 async def test_the_fake_board() -> None:

@@ -8,7 +8,7 @@ from agent.channels.attached.place import connected
 from agent.channels.attached.wire import Wire
 
 # Of a process of its own nothing is waited for
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 
 
 class AttachedTerminal:

@@ -28,7 +28,7 @@ TOKEN = "8c1f0e6ad2b94735c6a1be0f9d82e37415d6f8a90b3c2e4d7f6a5b1c0d9e8f72"
 SECRET = f"whsec_{base64.b64encode(bytes(range(32))).decode()}"
 KEY = key_of(SECRET)
 LOOPBACK = GatewaySettings(listen="127.0.0.1:0")
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 @dataclass

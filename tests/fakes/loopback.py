@@ -17,7 +17,7 @@ from agent.errors import ChannelUnavailable
 from agent.messages import Inbound, Outbound, Provenance
 
 PART_CHARS = 20
-_START_LIMIT_S = 5.0
+_START_LIMIT_S = 20.0
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from agent.link.settings import BoardSettings
 from tests.fakes.board_sim import BoardSim
 
 # Every state comes in milliseconds; a busy machine may need longer
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 @contextlib.asynccontextmanager

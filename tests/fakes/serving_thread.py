@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Generic, Self, TypeVar
 
 # It only has to bind a port
-START_LIMIT_S = 5.0
+START_LIMIT_S = 20.0
 
 T = TypeVar("T")
 

@@ -21,7 +21,7 @@ from tests.fakes.telegram_server import TelegramServer
 
 COMMANDS = (("help", "what can be typed"), ("stop", "break off"))
 # A server on this machine answers in milliseconds; a busy machine may need longer
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 
 
 @dataclass

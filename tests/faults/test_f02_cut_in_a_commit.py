@@ -8,8 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from agent.dispatch import inbox
 from agent.dispatch.journal import open_journal
 from agent.storage.db import was_set_aside
@@ -37,7 +35,6 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.timeout(90)
 async def test_every_acknowledged_message_outlives_fifty_kills(tmp_path: Path) -> None:
     path, chance, acknowledged = tmp_path / "agent.db", random.Random(2), 0
     for _ in range(KILLS):

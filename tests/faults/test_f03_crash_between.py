@@ -31,7 +31,6 @@ INTERRUPTED = "interrupted"
 EVERY = {**PHONES, **TOPIC_PHONES}
 # Here something is with the platform that the journal does not know of yet
 UNKNOWN_AT = ("delivery.part_sent", "delivery.sent")
-pytestmark = pytest.mark.timeout(120)
 
 
 def crash_points() -> list[str]:

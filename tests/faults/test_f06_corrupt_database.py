@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from agent.dispatch import inbox
 from agent.dispatch.journal import open_journal
 from agent.storage.db import SMALL_PAGE_BYTES, was_set_aside
@@ -49,7 +47,6 @@ def damages(whole: bytes) -> Iterator[bytes]:
     yield b"not a database at all\n" * 100
 
 
-@pytest.mark.timeout(60)
 async def test_no_damage_keeps_the_agent_from_starting(tmp_path: Path) -> None:
     whole = await filled(tmp_path / "whole.db")
     set_aside = 0

@@ -77,8 +77,6 @@ def key(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_key(tmp_path_factory.mktemp("keys") / "key.pem")
 
 
-# Some hundred lives of a card, each with its syncs
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("knows_tryboot", [True, False])
 @pytest.mark.usefixtures("letter")
 @pytest.mark.parametrize("is_kept", [True, False])

@@ -26,7 +26,6 @@ LITTLE_S = 0.02
 PATIENCE_S = 25.0
 # Nothing is with the platform before the first message has come here
 UNSENT = ("polled", "committed", "thinking", "sending")
-pytestmark = pytest.mark.timeout(90)
 
 
 class Restarts:

@@ -303,7 +303,6 @@ async def ten_thousand_keys(target: Target) -> set[int]:
     return statuses
 
 
-@pytest.mark.timeout(90)
 async def test_all_of_it_costs_an_agent_at_work_less_than_5_mb(
     tmp_path: Path, unused_tcp_port: int
 ) -> None:

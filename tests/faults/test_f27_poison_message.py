@@ -6,8 +6,6 @@ One that breaks its turn is in tests/dispatch, the crash loop in tests/system/te
 import signal
 from pathlib import Path
 
-import pytest
-
 from agent.dispatch.attending import PARKED_TEXT
 from tests.fakes.board_sim import BoardSim
 from tests.fakes.llm_thread import LlmThread
@@ -15,7 +13,6 @@ from tests.fakes.loopback import LoopbackPlatform
 from tests.fakes.mortal import LIMIT_S, MortalAgent, wait_for
 
 
-@pytest.mark.timeout(60)
 def test_a_message_that_kills_the_process_is_tried_twice_and_parked(
     tmp_path: Path, sim: BoardSim
 ) -> None:

@@ -39,7 +39,6 @@ ORIGINS = (None, "null", "https://evil.example", "http://127.0.0.1")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
-@pytest.mark.timeout(60)
 async def test_of_all_ways_to_ask_one_is_answered(tmp_path: Path) -> None:
     clock = SteppedClock()
     async with listening(tmp_path, clock=clock, token=TOKEN) as gateway:
@@ -115,7 +114,6 @@ def test_it_is_off_by_default() -> None:
     assert Settings().gateway is None
 
 
-@pytest.mark.timeout(60)
 async def test_a_thousand_tries_are_ten_however_the_address_is_written(tmp_path: Path) -> None:
     wanted = GatewaySettings(listen="127.0.0.1:0", trusted_proxies=("127.0.0.1",))
     spellings = ("203.0.113.9", "::ffff:203.0.113.9", "::ffff:cb00:7109", "[::FFFF:203.0.113.9]")

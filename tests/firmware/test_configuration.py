@@ -18,7 +18,7 @@ from tests.firmware.methods import GPIO_READ, GPIO_WRITE, OFF, ON, PINS
 
 CHUNK_BYTES = 200
 # For what comes by itself, also on a busy machine
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 FLASH = "flash.bin"
 NONE = bytes(8)
 FIRST = len(board_file("simulated").PINS)

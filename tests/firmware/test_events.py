@@ -12,7 +12,7 @@ from tests.fakes.board_sim import BoardSim
 from tests.firmware.methods import GPIO_READ, PINS
 
 LISTEN_S = 0.15
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 # The collector finds what it finds: less than four bytes for each event
 HEAP_NOISE_BYTES = 1_500
 NO_PIN = 255

@@ -23,7 +23,7 @@ from agent.link.port import MAX_UNWRITTEN_BYTES, SerialPort, open_port
 # Asks whether TIOCEXCL is in force; the termios module does not know it
 TIOCGEXCL = 0x80045440
 # A pty answers in microseconds; this is for a machine that is busy with something else
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 
 
 class Terminal:

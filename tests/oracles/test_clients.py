@@ -96,8 +96,6 @@ THINKING = anthropic_stream.sse(
 # Their JSON takes both spellings of a field, and the client mixes them
 _GOOGLES = {"parameters_json_schema": "parametersJsonSchema", "mime_type": "mimeType"}
 _exchanges: dict[str, Exchange] = {}
-# Their clients load thousands of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture(params=ORACLES)

@@ -24,8 +24,6 @@ from tests.oracles import clients
 
 TEXT, MARKED, TITLE = "It is warm_er.", "It is **warm**.", "It is warm."
 FILE, CODE = b"%PDF-1.7 of a report", "mIofN681YE3f/+=="
-# It loads hundreds of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

@@ -28,8 +28,6 @@ FILE = b"%PDF-1.7 of a report"
 QUESTION = Question("board_gpio_write", "{}", "it moves something")
 CONTENT = "It is **warm**."
 IDENTIFY, RESUME = 2, 6
-# It loads hundreds of modules, and takes up its session after a second or more
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

@@ -27,7 +27,6 @@ NEEDED = {
     "DELETE /channels/:id/messages/:id/reactions/:sign/@me",
     "POST /interactions/:id/:token/callback",
 }
-pytestmark = pytest.mark.timeout(60)
 
 
 async def _live(folder: Path) -> list[tuple[str, str, object]]:

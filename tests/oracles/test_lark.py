@@ -42,8 +42,6 @@ FRAMES = (
     Frame(-1, CONTROL, (("", ""),), b"", 0, 0, "", "json", "0a"),
     Frame(2147483647, DATA, (), bytes(range(256)) * 3, 300, 70000, "gzip", None, None),
 )
-# It loads hundreds of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

@@ -23,8 +23,6 @@ from tests.oracles import clients
 
 FILE = b"%PDF-1.7 of a report"
 CONTENT = "It is **warm** & dry."
-# It loads hundreds of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

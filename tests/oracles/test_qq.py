@@ -34,8 +34,6 @@ from tests.oracles import clients
 CONTENT = "It is warm."
 FILE = b"\x89PNG of a picture"
 IDENTIFY, RESUME, HEARTBEAT = 2, 6, 1
-# It loads hundreds of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

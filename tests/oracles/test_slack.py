@@ -27,8 +27,6 @@ FILE = b"%PDF-1.7 of a report"
 CONTENT = "It is **warm** & dry."
 QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves it", always="the lamp")
 BLOCKS = [*sections(QUESTION), row(QUESTION)]
-# It loads hundreds of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

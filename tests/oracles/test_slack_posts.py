@@ -30,8 +30,6 @@ BUTTON = {"type": "button", "text": LABEL, "action_id": "no", "value": "no:abcd"
 BUTTONS = {"type": "actions", "elements": [BUTTON]}
 TYPED = {"command": "/barnacle", "text": "status", "user_id": ANNA, "channel_id": DM}
 BODIES = ('{"type":"event_callback","event":{"text":"Grüße 👋"}}', "payload=%7B%7D", "")
-# It loads hundreds of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

@@ -24,8 +24,6 @@ ORACLES = ("telegram_bot_library", "aiogram_bot")
 PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 QUESTION = Question("board_gpio_write", "{}", "it moves something", always="the lamp")
 MOVED = -2001
-# Their clients load thousands of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

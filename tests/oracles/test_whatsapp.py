@@ -45,8 +45,6 @@ CODES = {
     131042: ("BusinessPaymentIssue", ChannelRefused),
     131053: ("MediaUploadError", MessageRefused),
 }
-# It loads hundreds of modules
-pytestmark = pytest.mark.timeout(60)
 
 
 @dataclass

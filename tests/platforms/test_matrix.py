@@ -12,9 +12,6 @@ from agent.platforms.catalog import platform
 from agent.settings import Paths
 from tests.fakes import synapse
 
-# A busy machine takes its time to start the server
-pytestmark = pytest.mark.timeout(90)
-
 
 def wanted(port: int, token: str = "") -> ChannelsSettings:
     url = f"http://127.0.0.1:{port}"

@@ -60,7 +60,6 @@ def _told(machine: Machine, root: Path) -> dict[str, bytes]:
     return {path.removeprefix(str(root)): content for path, content in machine.kept().items()}
 
 
-@pytest.mark.timeout(90)  # some eighty starts
 def test_wherever_the_power_fails_the_next_start_comes_to_the_same_end(tmp_path: Path) -> None:
     whole = _machine(tmp_path / "whole")
     assert whole.start()

@@ -7,8 +7,6 @@ import pytest
 from tests.structure.layers import violations
 
 
-# Every file of the project is read
-@pytest.mark.timeout(60)
 def test_nothing_in_the_agent_breaks_the_layers() -> None:
     assert "\n".join(violations()) == ""
 

@@ -7,7 +7,7 @@ import pytest
 from tests.structure.shape import violations
 
 
-# Every file of the project is read
+# Every file of the project is read, and the rest of the machine is at work
 @pytest.mark.timeout(240)
 def test_nothing_is_out_of_shape() -> None:
     assert "\n".join(violations()) == ""

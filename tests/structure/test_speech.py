@@ -7,8 +7,6 @@ import pytest
 from tests.structure.speech import violations
 
 
-# Every file of the project is read
-@pytest.mark.timeout(60)
 def test_the_project_speaks_of_itself_alone() -> None:
     assert "\n".join(violations()) == ""
 

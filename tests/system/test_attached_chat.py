@@ -22,8 +22,6 @@ from tests.fakes.terminal_chat import TerminalChat
 
 # What another process does is seen within this
 PATIENCE_S = 30.0
-# Each is several starts of the agent, which a busy machine takes seconds for
-pytestmark = pytest.mark.timeout(90)
 ASKING = '[agent.rules.clock]\ntool = "time_now"\nverdict = "ask"\n'
 
 

@@ -21,7 +21,6 @@ from tests.fakes.phones import PHONES, Phone
 # A start and a turn; a busy machine may need longer
 PATIENCE_S = 25.0
 OBEYED = "I only obey a few phrases."
-pytestmark = pytest.mark.timeout(60)
 
 
 class Home:

@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes import discord_server, llm_server, telegram_server
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.discord_world import ANNA, BOT, DM
@@ -17,7 +15,6 @@ from tests.fakes.telegram_world import GROUP, USERNAME
 LIMIT_S = 30.0
 WHOLE = "The lamp is on, the door is shut and the window has been open since noon."
 BEGUN = "The lamp is on, the door"
-pytestmark = pytest.mark.timeout(90)
 
 
 class Model:

@@ -22,7 +22,6 @@ from tests.fakes.matrix_conversation import matrix, sealed_matrix
 from tests.fakes.xmpp_conversation import xmpp
 
 LIMIT_S = 25.0
-pytestmark = pytest.mark.timeout(90)
 
 
 class Talk(Protocol):

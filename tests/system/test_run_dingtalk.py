@@ -5,15 +5,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.dingtalk_server import ANNA, CLIENT_ID, DM, SECRET, DingTalkServer, running
 
 # A start, and a back-off
 LIMIT_S = 30.0
 QUESTION = " what time is it?"
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(url: str) -> str:

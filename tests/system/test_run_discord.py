@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.discord_server import TOKEN, DiscordServer, Fault, running
 from tests.fakes.discord_world import ANNA, BOT, DM, ROOM, Json
@@ -14,7 +12,6 @@ from tests.fakes.discord_world import ANNA, BOT, DM, ROOM, Json
 # A start, and a back-off
 LIMIT_S = 30.0
 CALLED = f"<@{BOT['id']}>"
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(url: str) -> str:

@@ -6,15 +6,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.lark_server import ANNA, APP_ID, DM, SECRET, LarkServer, running, text_of
 
 # A start, and a back-off
 LIMIT_S = 30.0
 QUESTION = "what time is it?"
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(url: str) -> str:

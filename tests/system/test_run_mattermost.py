@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.mattermost_server import ANNA, DM, ME, TOKEN, MattermostServer, running
 
 # A start, and a back-off
 LIMIT_S = 30.0
 QUESTION = "what time is it?"
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(url: str) -> str:

@@ -15,12 +15,9 @@ from tests.fakes.mqtt_peer import MqttPeer
 # A start, a back-off, and what a broker takes to notice
 LIMIT_S = 30.0
 PUMP = "barnacle/board/board/pump"
-pytestmark = [
-    pytest.mark.timeout(120),
-    pytest.mark.skipif(
-        mosquitto.unavailable_reason() is not None, reason=str(mosquitto.unavailable_reason())
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    mosquitto.unavailable_reason() is not None, reason=str(mosquitto.unavailable_reason())
+)
 
 
 def config(port: int, more: str = "") -> str:

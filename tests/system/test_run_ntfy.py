@@ -5,15 +5,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.ntfy_server import NtfyServer, running
 
 TOPIC = "greenhouse-4711"
 # A start, and a back-off
 LIMIT_S = 30.0
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(url: str) -> str:

@@ -5,14 +5,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.qq_server import APP_ID, SECRET, QqServer, running
 
 # A start, and a back-off
 LIMIT_S = 30.0
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(url: str) -> str:

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from agent.health.status import read_status
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.signal_daemon import SignalDaemon, running
@@ -16,7 +14,6 @@ from tests.fakes.signal_faults import Hangs
 
 # A start, a back-off and two looks of whoever writes the status
 LIMIT_S = 20.0
-pytestmark = pytest.mark.timeout(60)
 
 
 def config(url: str) -> str:

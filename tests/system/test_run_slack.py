@@ -5,8 +5,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.slack_server import APP_TOKEN, BOT_TOKEN, SlackServer, running
 from tests.fakes.slack_world import ANNA, DM, seen
@@ -14,7 +12,6 @@ from tests.fakes.slack_world import ANNA, DM, seen
 # A start, and a back-off
 LIMIT_S = 30.0
 QUESTION = "what time is it?"
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(url: str) -> str:

@@ -9,8 +9,6 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
-
 from agent.clock import SystemClock
 from agent.health.starts import MANY_STARTS, Starts
 from agent.health.status import read_status
@@ -22,7 +20,6 @@ from tests.fakes.telegram_server import Fault, TelegramServer
 from tests.fakes.telegram_world import ANNA
 
 LIMIT_S = 40.0
-pytestmark = pytest.mark.timeout(120)
 
 
 def config(server: TelegramServer, model_url: str) -> str:

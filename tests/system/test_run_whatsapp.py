@@ -5,15 +5,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from agent.channels.whatsapp.signing import verify_token
 from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.whatsapp_server import APP_SECRET, NUMBER_ID, TOKEN, WhatsAppServer, running
 
 # A start, and a back-off
 LIMIT_S = 30.0
-pytestmark = pytest.mark.timeout(90)
 
 
 def config(server: WhatsAppServer) -> str:

@@ -17,7 +17,7 @@ from tests.fakes.clock import SteppedClock
 
 LIMIT_BYTES = frames.MAX_SHOWN_FRAME_BYTES
 # Nothing here waits for the world
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 
 
 class PlayedAgent:

@@ -14,8 +14,6 @@ from tests.fakes import mail_server
 from tests.fakes.email_platform import EmailPlatform, Writer
 from tests.fakes.relay import Relay
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @pytest.fixture
 async def smtp() -> AsyncIterator[Relay]:

@@ -17,7 +17,6 @@ from tests.fakes import irc_server, irc_services
 from tests.fakes.irc_server import CHANNEL, Ngircd, Visitor, until
 
 PASSWORD = "hunter2-of-the-tests"
-pytestmark = pytest.mark.timeout(60)
 
 
 @pytest.fixture

@@ -19,9 +19,6 @@ from tests.fakes.matrix_platform import MatrixPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.synapse import until_joined
 
-# A busy machine takes its time to start the server
-pytestmark = pytest.mark.timeout(90)
-
 
 @pytest.fixture
 async def platform(tmp_path: Path) -> AsyncIterator[MatrixPlatform]:

@@ -25,9 +25,6 @@ from tests.fakes.matrix_sealed_platform import SealedMatrixPlatform
 from tests.fakes.relay import Relay
 from tests.fakes.synapse import until_joined
 
-# A busy machine takes its time to start the server and Element's library
-pytestmark = pytest.mark.timeout(90)
-
 
 @pytest.fixture
 async def platform(tmp_path: Path) -> AsyncIterator[SealedMatrixPlatform]:

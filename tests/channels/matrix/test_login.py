@@ -21,9 +21,6 @@ from agent.settings import Paths
 from tests.fakes import synapse
 from tests.fakes.synapse import MatrixUser
 
-# A busy machine takes its time to start the server
-pytestmark = pytest.mark.timeout(90)
-
 
 class LapsingServer(httpx.AsyncHTTPTransport):
     """A way to the server that knows a token no more when asked to."""

@@ -12,7 +12,6 @@ from tests.contracts.channel import listening as at_work
 from tests.fakes.prosody import HOST
 from tests.fakes.xmpp_platform import XmppPlatform
 
-pytestmark = pytest.mark.timeout(60)
 _RECEIPT = "{urn:xmpp:receipts}received"
 _CORRECTION = "{urn:xmpp:message-correct:0}replace"
 _ASKS = "<request xmlns='urn:xmpp:receipts'/>"

@@ -1,16 +1,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from agent.messages import Attachment
 from tests.contracts.channel import answer, until
 from tests.contracts.channel import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.xmpp_platform import XmppPlatform
-
-pytestmark = pytest.mark.timeout(60)
-
 
 _FORBIDDEN = {
     "http://127.0.0.1:8080/api": "local",

@@ -13,8 +13,6 @@ from tests.contracts.channel import listening as at_work
 from tests.fakes import prosody, xmpp_conversation
 from tests.fakes.xmpp_platform import XmppPlatform
 
-pytestmark = pytest.mark.timeout(60)
-
 
 @contextlib.asynccontextmanager
 async def on_a_server(

@@ -15,7 +15,6 @@ from tests.fakes.prosody import ROOMS
 from tests.fakes.xmpp_person import present
 from tests.fakes.xmpp_platform import XmppPlatform
 
-pytestmark = pytest.mark.timeout(60)
 _ADMIN = "{http://jabber.org/protocol/muc#admin}"
 
 
