@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--cut-points", type=int, default=0, metavar="N", help="without a start (usually 300)"
     )
-    parser.add_argument("--idle-minutes", type=int, default=0, metavar="N", help="usually 4")
+    parser.add_argument("--idle-minutes", type=int, default=0, metavar="N", help="usually 6")
     return parser
 
 
