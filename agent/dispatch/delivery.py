@@ -272,7 +272,8 @@ class Delivery:
                 await channel.send(part)
         except Exception as err:  # noqa: BLE001 - the channel supervisor: no platform ends the agent
             _log.warning("%s did not take an answer: %r", part.channel, err)
-            self._activity.note_channel(part.channel, is_deaf=True)
+            # Where somebody has to write first it is no fault of the platform's
+            self._activity.note_channel(part.channel, is_deaf=channel.attends(part))
             if isinstance(err, ChannelUnavailable) and err.retry_after_s:
                 until_s = self.clock.monotonic_s() + err.retry_after_s
                 self._not_before_s[part.channel, part.recipient] = until_s

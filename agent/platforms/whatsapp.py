@@ -8,6 +8,7 @@ from agent.channels.settings import ChannelsSettings, WhatsAppSettings
 from agent.channels.whatsapp.api import WhatsAppApi
 from agent.channels.whatsapp.channel import PATH, House, WhatsAppChannel
 from agent.channels.whatsapp.signing import verify_token
+from agent.channels.whatsapp.windows import Windows
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.platforms.base import Platform, Reach, Wanted, place_of
@@ -39,8 +40,9 @@ class WhatsApp(Platform):
     def open(self, channels: ChannelsSettings, reach: Reach) -> Channel:
         place = place_of(self.name, channels, reach)
         ledger = Ledger(place.folder / "ledger.db", reach.clock)
-        secret = _signing(channels, reach)
-        return WhatsAppChannel(_api(channels, reach), House(secret, ledger, place, reach.clock))
+        secret, api = _signing(channels, reach), _api(channels, reach)
+        windows = Windows(place.folder / "windows.json", api.number_id, reach.clock)
+        return WhatsAppChannel(api, House(secret, ledger, windows, place, reach.clock))
 
     async def identify(self, channels: ChannelsSettings, reach: Reach) -> str:
         token = verify_token(_signing(channels, reach).reveal())

@@ -14,7 +14,8 @@ from agent.channels.place import Place
 from agent.channels.pushed import Answered, Push
 from agent.channels.whatsapp.api import WhatsAppApi
 from agent.channels.whatsapp.channel import House, WhatsAppChannel
-from agent.clock import SystemClock
+from agent.channels.whatsapp.windows import Windows
+from agent.clock import Clock, SystemClock
 from agent.config import Secret
 from agent.dispatch.codes import Codes
 from agent.dispatch.people import People
@@ -60,6 +61,8 @@ class WhatsAppPlatform:
     def __init__(self, server: WhatsAppServer, http: HttpClient, folder: Path) -> None:
         self.server = server
         self.knows = True
+        # What people may still be answered is counted by it
+        self.clock: Clock = SystemClock()
         self._http = http
         self._folder = folder
         self.present = Present(self._made())
@@ -123,7 +126,9 @@ class WhatsAppPlatform:
         folder = self._folder / "whatsapp"
         place = Place(folder, Keeping(self._folder / "inbox"), lambda _: self.knows)
         api = WhatsAppApi(self.server.url, NUMBER_ID, Secret(TOKEN), self._http)
-        house = House(Secret(APP_SECRET), Ledger(folder / "ledger.db", clock), place, clock)
+        ledger = Ledger(folder / "ledger.db", clock)
+        windows = Windows(folder / "windows.json", NUMBER_ID, self.clock)
+        house = House(Secret(APP_SECRET), ledger, windows, place, clock)
         return WhatsAppChannel(api, house)
 
 

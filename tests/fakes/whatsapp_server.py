@@ -56,6 +56,8 @@ class WhatsAppServer:
     fault: tuple[int, int, float] | None = None
     # A text that begins so is refused with the code that follows
     refuses: str = ""
+    # To whom nothing may be written until they write again
+    late: set[str] = field(default_factory=set)
     # What the gateway has answered
     answers: list[int] = field(default_factory=list)
     last: bytes = b""
@@ -75,6 +77,7 @@ class WhatsAppServer:
 
     async def tell(self, *messages: dict[str, Any]) -> str:
         """Post them; the id of the last."""
+        self.late -= {str(one.get("from")) for one in messages}
         contacts = [_contact(one) for one in messages]
         await self.post(body_of({"contacts": contacts, "messages": list(messages)}))
         return str(messages[-1]["id"])
@@ -163,7 +166,10 @@ class WhatsAppServer:
         return (200, json.dumps(taken).encode(), 0) if taken else (400, _error(131053, "kind"), 0)
 
     def _refused(self, request: Request) -> int:
-        told = str(json.loads(request.body).get("text", {}).get("body", ""))
+        message = json.loads(request.body)
+        if message.get("to") in self.late:
+            return 131047
+        told = str(message.get("text", {}).get("body", ""))
         is_meant = self.refuses and told.startswith(self.refuses)
         return int(told.removeprefix(self.refuses)) if is_meant else 0
 

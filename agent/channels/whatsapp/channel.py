@@ -22,8 +22,9 @@ from agent.channels.pushed import Answered, Push
 from agent.channels.whatsapp import events, sending, signing
 from agent.channels.whatsapp.api import UPLOAD_TIMEOUT_S, WhatsAppApi
 from agent.channels.whatsapp.events import FILES, Media, Said, Status
-from agent.channels.whatsapp.failures import in_words
+from agent.channels.whatsapp.failures import in_words, is_window_over
 from agent.channels.whatsapp.sending import Sending
+from agent.channels.whatsapp.windows import Windows
 from agent.clock import Clock
 from agent.config import Secret
 from agent.errors import ChannelError, ChannelUnavailable, NetworkError, StorageFull
@@ -56,6 +57,7 @@ class House:
 
     app_secret: Secret
     ledger: Ledger
+    windows: Windows
     place: Place
     clock: Clock
 
@@ -71,6 +73,7 @@ class WhatsAppChannel(Channel):
         shows_marks=True,
         takes_files=True,
         asks=True,
+        answers_only=True,
     )
     path = PATH
 
@@ -84,7 +87,7 @@ class WhatsAppChannel(Channel):
         self._at_once = asyncio.Lock()
         self._in_turn = asyncio.Lock()
         self._questions = OpenQuestions()
-        self._sending = Sending(api, self._questions)
+        self._sending = Sending(api, house.windows, self._questions)
         self._files = IncomingFiles(house.place.transcriber, lambda: None, FETCH_TIMEOUT_S)
 
     async def listen(self, deliver: Deliver) -> None:
@@ -116,6 +119,10 @@ class WhatsAppChannel(Channel):
 
     async def send(self, message: Outbound) -> None:
         await self._sending.send(message)
+
+    def attends(self, message: Outbound) -> bool:
+        """Whether they have written lately; the platform takes nothing for anybody else."""
+        return self._house.windows.is_open(message.recipient)
 
     def parts(self, text: str) -> tuple[str, ...]:
         return sending.parts(text)
@@ -156,7 +163,7 @@ class WhatsAppChannel(Channel):
                 return Answered(429, "too many messages", math.ceil(wait_s))
             waiting = [one for one in said if not await self._has(one, self._hurry)]
         for status in (one for one in told if isinstance(one, Status)):
-            _note(status)
+            await self._note(status)
         if waiting:
             async with self._in_turn:
                 if not self._listens():
@@ -186,7 +193,9 @@ class WhatsAppChannel(Channel):
         inbound = events.inbound_of(said, self._house.clock.wall_s())
         if inbound is None:
             _log.info("whatsapp: %s is no message", printable_line(said.message.type, 30))
-        elif pressed := said.message.pressed:
+            return True
+        await self._open(inbound)
+        if pressed := said.message.pressed:
             if not self._sending.press(inbound.address, pressed):
                 await self._tell(inbound, "This question is not open for you.")
         elif not self._questions.answer(inbound):
@@ -194,6 +203,11 @@ class WhatsAppChannel(Channel):
                 return False
             await deliver(inbound)
         return True
+
+    async def _open(self, inbound: Inbound) -> None:
+        said_at_s = inbound.sent_at_s or inbound.received_at_s
+        is_known = self._place.knows(inbound)
+        await self._house.windows.open(inbound.reply_target, said_at_s, is_known=is_known)
 
     async def _hear(self, said: Said, deliver: Deliver) -> bool:
         inbound = events.inbound_of(said, self._house.clock.wall_s())
@@ -206,6 +220,15 @@ class WhatsAppChannel(Channel):
             await self._sending.say(inbound.reply_target, text)
         except ChannelError as err:
             _log.info("%s", err)
+
+    async def _note(self, status: Status) -> None:
+        """What was taken and did not arrive is known to nobody else."""
+        if status.status != "failed":
+            return
+        why = "; ".join(in_words(one.code) for one in status.errors[:3])
+        _log.warning("whatsapp: a message did not arrive: %s", why or "no reason is given")
+        if any(is_window_over(one.code) for one in status.errors):
+            await self._house.windows.close(status.recipient_id, events.time_of(status.timestamp))
 
     async def _with_file(self, inbound: Inbound, kind: str, media: Media | None) -> Inbound:
         if media is None:
@@ -232,10 +255,3 @@ async def _pieces(answer: HttpAnswer) -> AsyncGenerator[bytes, None]:
             yield piece
     except NetworkError as err:
         raise ChannelUnavailable(str(err)) from err
-
-
-def _note(status: Status) -> None:
-    """What was taken and did not arrive is known to nobody else."""
-    if status.status == "failed":
-        why = "; ".join(in_words(one.code) for one in status.errors[:3])
-        _log.warning("whatsapp: a message did not arrive: %s", why or "no reason is given")

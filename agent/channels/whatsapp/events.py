@@ -138,6 +138,7 @@ class Status(msgspec.Struct, frozen=True):
 
     status: str = ""
     recipient_id: str = ""
+    timestamp: str = ""
     errors: tuple[Failure, ...] = ()
 
 
@@ -230,7 +231,7 @@ def inbound_of(said: Said, now_s: float) -> Inbound | None:
         received_at_s=now_s,
         provenance=Provenance.WEB,
         sender_name=said.name,
-        sent_at_s=_time(message.timestamp),
+        sent_at_s=time_of(message.timestamp),
         is_forwarded=message.context.forwarded or message.context.frequently_forwarded,
     )
 
@@ -260,7 +261,8 @@ def _card_in_words(card: _Card) -> str:
     return f"[a contact: {printable_line(told, 200)}]"
 
 
-def _time(told: str) -> float | None:
+def time_of(told: str) -> float | None:
+    """When something was, by the platform; None where it does not say."""
     is_number = told.isascii() and told.isdigit() and len(told) < 12  # noqa: PLR2004 - no huge ints
     return float(told) if is_number else None
 

@@ -25,9 +25,8 @@ _WINDOW = (
     "WhatsApp lets the agent write only within 24 hours of a person's last message: "
     "they have to write to it first"
 )
+_WINDOWS_OVER = frozenset({470, 131047})
 _NEVER = {
-    470: _WINDOW,
-    131047: _WINDOW,
     131026: "WhatsApp cannot deliver to this person: no account, or it is too old, or it blocks us",
     131030: "this person is not on the test number's list: add them at the app's API Setup",
     131050: "this person wants no such messages",
@@ -55,6 +54,10 @@ _INVALID, _NOT_THERE = 100, 33
 _PASSING = frozenset({1, 2, 131000, 131016, 133004})
 
 
+class WindowOver(ChannelUnavailable):
+    """Too long ago that the person has written; it can go when they write again."""
+
+
 def failure(status: int, code: int, subcode: int, retry_after_s: float) -> ChannelError:
     """The error to raise.
 
@@ -62,6 +65,8 @@ def failure(status: int, code: int, subcode: int, retry_after_s: float) -> Chann
         retry_after_s: what the answer asked for; 0 where it did not.
     """
     said = f"WhatsApp answered {status}, code {code}"
+    if is_window_over(code):
+        return WindowOver(f"{_WINDOW} (code {code})")
     if sentence := _NEVER.get(code):
         return MessageRefused(f"{sentence} (code {code})")
     if code in _RETRY_S or status == _TOO_MANY:
@@ -74,8 +79,14 @@ def failure(status: int, code: int, subcode: int, retry_after_s: float) -> Chann
     return MessageRefused(said)
 
 
+def is_window_over(code: int) -> bool:
+    return code in _WINDOWS_OVER
+
+
 def in_words(code: int) -> str:
     """Why a message that was taken did not arrive after all."""
+    if is_window_over(code):
+        return _WINDOW
     return _NEVER.get(code) or _PERSON.get(code) or f"WhatsApp says no more than code {code}"
 
 

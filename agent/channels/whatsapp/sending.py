@@ -8,6 +8,8 @@ from agent.channels.answers import OpenQuestions, in_words
 from agent.channels.base import Answer, Question
 from agent.channels.outgoing import Unfinished, unsendable
 from agent.channels.whatsapp.api import WhatsAppApi
+from agent.channels.whatsapp.failures import WindowOver
+from agent.channels.whatsapp.windows import Windows
 from agent.errors import MessageRefused
 from agent.messages import Address, Attachment, Outbound
 
@@ -45,8 +47,9 @@ _PRESSED = {answer.value: answer for answer in _LABELS}
 class Sending:
     """Writes to people, in the order in which it is asked to."""
 
-    def __init__(self, api: WhatsAppApi, questions: OpenQuestions) -> None:
+    def __init__(self, api: WhatsAppApi, windows: Windows, questions: OpenQuestions) -> None:
         self._api = api
+        self._windows = windows
         self._questions = questions
         self._unfinished = Unfinished()
 
@@ -61,7 +64,7 @@ class Sending:
     async def say(self, person: str, text: str) -> None:
         """Plain words."""
         body = {"body": text, "preview_url": False}
-        await self._api.send({**to(person), "type": "text", "text": body})
+        await self._put(person, {"type": "text", "text": body})
 
     async def ask(self, address: Address, question: Question) -> Answer:
         """The answer; waits until cancelled.
@@ -76,7 +79,7 @@ class Sending:
         async def put(_message: Outbound) -> None:
             for text in told[:-1]:
                 await self.say(address.target, text)
-            await self._api.send({**to(address.target), **_with_buttons(told[-1], question)})
+            await self._put(address.target, _with_buttons(told[-1], question))
 
         return await worded.ask(self._questions, address, question, put)
 
@@ -107,7 +110,14 @@ class Sending:
             await self.say(message.recipient, f"({name} is of a kind that WhatsApp does not take.)")
             return
         about = {"id": known, **({"filename": file.name or "file"} if kind == "document" else {})}
-        await self._api.send({**to(message.recipient), "type": kind, kind: about})
+        await self._put(message.recipient, {"type": kind, kind: about})
+
+    async def _put(self, person: str, body: Mapping[str, object]) -> None:
+        try:
+            await self._api.send({**to(person), **body})
+        except WindowOver:
+            await self._windows.close(person)
+            raise
 
 
 def to(person: str) -> dict[str, object]:

@@ -225,8 +225,8 @@ async def test_a_picture_goes_as_one_and_a_table_as_text(
 @pytest.mark.parametrize(
     ("status", "code", "error", "words"),
     [
-        (400, 131047, MessageRefused, "within 24 hours.*they have to write to it first"),
-        (400, 470, MessageRefused, "within 24 hours"),
+        (400, 131047, ChannelUnavailable, "within 24 hours.*they have to write to it first"),
+        (400, 470, ChannelUnavailable, "within 24 hours"),
         (400, 131026, MessageRefused, "cannot deliver"),
         (400, 100, MessageRefused, "code 100"),
         (401, 190, ChannelRefused, "token_file"),
