@@ -17,15 +17,9 @@ _log = logging.getLogger(__name__)
 
 # More than people say while a file is fetched; what comes then waits at the platform
 MAX_WAITING = 500
-_URGENT = ("/stop", "/estop")
 
 Frame = str | bytes
 Hurry = Callable[[Frame], Awaitable[None]]
-
-
-def is_urgent(text: str) -> bool:
-    """Whether it is no use behind ten pictures."""
-    return text.lstrip().lower().startswith(_URGENT)
 
 
 class Overtaking:

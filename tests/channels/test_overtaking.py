@@ -4,12 +4,11 @@ import json
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from websockets.asyncio.server import ServerConnection, serve
 
-from agent.channels.overtaking import MAX_WAITING, Overtaking, is_urgent
+from agent.channels.overtaking import MAX_WAITING, Overtaking
 from agent.channels.socket import Socket, SocketClosed, opened
+from agent.channels.urgency import is_urgent
 from agent.errors import StorageFull
 from tests.contracts.channel import until
 
@@ -109,15 +108,3 @@ async def test_more_than_anybody_says_waits_at_the_platform(line: Line) -> None:
 async def _flood(there: ServerConnection, count: int) -> None:
     for _ in range(count):
         await there.send(json.dumps({"x": "y"}))
-
-
-@given(
-    st.sampled_from(["/stop", "/estop", "/STOP now", "/estop clear", "/stopp"]), st.text(" \n\t")
-)
-def test_whatever_stops_the_agent_is_urgent(text: str, before: str) -> None:
-    assert is_urgent(before + text)
-
-
-@pytest.mark.parametrize("text", ["stop", "do /stop", "", "/status", "/new", "st/op"])
-def test_nothing_else_is(text: str) -> None:
-    assert not is_urgent(text)

@@ -13,10 +13,10 @@ from agent.channels.dingtalk.connection import Connection
 from agent.channels.dingtalk.events import NAME, File, Message
 from agent.channels.dingtalk.sending import Hooks, Sending
 from agent.channels.incoming import Coming, IncomingFiles
-from agent.channels.overtaking import is_urgent
 from agent.channels.place import Place
 from agent.channels.rest import UPLOAD_TIMEOUT_S
 from agent.channels.settings import DingTalkSettings
+from agent.channels.urgency import is_urgent
 from agent.clock import Clock
 from agent.errors import ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer

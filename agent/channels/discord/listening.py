@@ -5,7 +5,6 @@ Buttons and what stops the agent are heard at once; everything else in its turn.
 
 import asyncio
 import logging
-import re
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,10 +24,12 @@ from agent.channels.discord.understanding import (
     files_of,
     is_for_us,
     understood,
+    words_of,
 )
 from agent.channels.opcodes.gateway import Gateway
 from agent.channels.opcodes.session import Begun
 from agent.channels.place import Place
+from agent.channels.urgency import is_urgent
 from agent.clock import Clock
 from agent.errors import BarnacleError, ChannelError
 from agent.messages import Inbound
@@ -47,9 +48,6 @@ _TEXT = 3
 # Servers and private chats with the bot
 _CONTEXTS = [0, 1]
 _HEARD = frozenset({"MESSAGE_CREATE", "INTERACTION_CREATE"})
-# Whether it is worth a look, and whether it is said to the bot
-_URGENT = re.compile(rb"/e?stop|\"e?stop\"", re.IGNORECASE)
-_STOPS = re.compile(r"^(<@!?[0-9]+>)?[\s,:]*/e?stop\b", re.IGNORECASE)
 _WITH_WORDS: Mapping[str, str] = {
     "pair": "the code",
     "model": "its name",
@@ -99,7 +97,7 @@ class Listening:
         def glance(name: str, told: msgspec.Raw, begun: Begun) -> None:
             if name == "INTERACTION_CREATE":
                 self._press(told)
-            if self._is_fetching and _URGENT.search(told):
+            if self._is_fetching and name in _HEARD:
                 hurrying = asyncio.create_task(self._hurry(name, told, begun, deliver))
                 self._hurrying.add(hurrying)
                 hurrying.add_done_callback(self._hurrying.discard)
@@ -114,7 +112,7 @@ class Listening:
         """What stops the agent does not wait for files; where it comes again it is known."""
         try:
             number = read(told, Numbered).id
-            if _is_urgent(name, told):
+            if _stops(name, told, begun.me):
                 await self._hear(name, told, begun, deliver)
                 self._ahead.append(number)
         except (BarnacleError, msgspec.DecodeError) as err:
@@ -192,10 +190,10 @@ class Listening:
             _log.info("Discord shows no list of commands: %s", err)
 
 
-def _is_urgent(name: str, told: msgspec.Raw) -> bool:
+def _stops(name: str, told: msgspec.Raw, me: str) -> bool:
     if name == "MESSAGE_CREATE":
-        return _STOPS.search(read(told, Message).content) is not None
-    return name == "INTERACTION_CREATE" and read(told, Interaction).data.name in {"stop", "estop"}
+        return is_urgent(words_of(read(told, Message), me))
+    return is_urgent(f"/{read(told, Interaction).data.name}")
 
 
 def commands(known: Sequence[tuple[str, str]]) -> list[dict[str, object]]:

@@ -44,7 +44,7 @@ def understood(message: Message, me: str, thread_of: str, now_s: float) -> Inbou
     Args:
         thread_of: the channel that it stands in a thread of; empty where it stands in none.
     """
-    words = _words(message, me)
+    words = words_of(message, me)
     return Inbound(
         message_id=message.id,
         channel=NAME,
@@ -92,7 +92,8 @@ def name_of(person: User) -> str:
     return printable_line(person.global_name or person.username, MAX_NAME_CHARS).strip()
 
 
-def _words(message: Message, me: str) -> str:
+def words_of(message: Message, me: str) -> str:
+    """What is said in it, without the calling of the bot."""
     names = {one.id: name_of(one) for one in message.mentions}
 
     def named(found: re.Match[str]) -> str:

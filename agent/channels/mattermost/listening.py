@@ -34,9 +34,10 @@ from agent.channels.mattermost.events import (
     understood,
 )
 from agent.channels.mattermost.position import Position
-from agent.channels.overtaking import Frame, Overtaking, is_urgent
+from agent.channels.overtaking import Frame, Overtaking
 from agent.channels.place import Place
 from agent.channels.socket import Socket, opened
+from agent.channels.urgency import is_urgent
 from agent.clock import Clock
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused, NetworkError
 from agent.http import HttpAnswer

@@ -19,11 +19,11 @@ from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.keeping import MAX_FILE_BYTES
 from agent.channels.opcodes.gateway import Gateway
 from agent.channels.opcodes.session import Begun
-from agent.channels.overtaking import is_urgent
 from agent.channels.place import Place
 from agent.channels.qq.api import QqApi
 from agent.channels.qq.events import KINDS, File, Groups, Message, files_of, understood
 from agent.channels.qq.windows import Windows
+from agent.channels.urgency import is_urgent
 from agent.clock import Clock
 from agent.errors import BarnacleError, ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer

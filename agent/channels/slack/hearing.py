@@ -12,12 +12,12 @@ import msgspec
 
 from agent.channels.answers import OpenQuestions
 from agent.channels.base import Deliver
-from agent.channels.overtaking import is_urgent
 from agent.channels.slack.api import SlackApi
 from agent.channels.slack.asking import Asking
 from agent.channels.slack.events import Command, Event, EventCall, Interaction
 from agent.channels.slack.fetching import Fetching
 from agent.channels.slack.understanding import Groups, commanded, is_for_us, understood
+from agent.channels.urgency import is_urgent
 from agent.clock import Clock
 from agent.errors import ChannelUnavailable
 from agent.messages import Inbound

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from agent.channels.telegram.updates import Callback, Message, Update
-
-_URGENT = ("/stop", "/estop")
+from agent.channels.urgency import is_urgent
 
 
 def presses(updates: Sequence[Update]) -> Iterator[Callback]:
@@ -21,23 +20,19 @@ def messages(updates: Sequence[Update]) -> list[tuple[Message, ...]]:
     """The messages; those of an album are one."""
     found = [update.message for update in updates if update.message is not None]
     albums = [tuple(group) for _, group in groupby(found, key=_album)]
-    return sorted(albums, key=lambda album: not _is_urgent(album[0]))
+    return sorted(albums, key=lambda album: not is_urgent(album[0].text))
 
 
 def urgent(updates: Sequence[Update]) -> list[Message]:
     """What stops the agent."""
     found = [update.message for update in updates if update.message is not None]
-    return [message for message in found if _is_urgent(message)]
+    return [message for message in found if is_urgent(message.text)]
 
 
 def ends_in_album(updates: Sequence[Update]) -> bool:
     """Whether more of the last message may still be on its way."""
     last = updates[-1].message if updates else None
     return last is not None and bool(last.media_group_id)
-
-
-def _is_urgent(message: Message) -> bool:
-    return message.text.lower().startswith(_URGENT)
 
 
 def _album(message: Message) -> tuple[int, str]:

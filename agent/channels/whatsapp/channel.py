@@ -16,9 +16,9 @@ from agent.channels.answers import OpenQuestions
 from agent.channels.base import Abilities, Answer, Channel, Deliver, Mark, Question
 from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.ledger import Ledger
-from agent.channels.overtaking import is_urgent
 from agent.channels.place import Place
 from agent.channels.pushed import Answered, Push
+from agent.channels.urgency import is_urgent
 from agent.channels.whatsapp import events, sending, signing
 from agent.channels.whatsapp.api import UPLOAD_TIMEOUT_S, WhatsAppApi
 from agent.channels.whatsapp.events import FILES, Media, Said, Status

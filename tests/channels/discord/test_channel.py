@@ -180,7 +180,7 @@ async def test_what_stops_the_agent_does_not_wait_for_a_file(bot: Bot) -> None:
     bot.server.may_download.clear()
     bot.world.post(DM, ANNA, "look", attachments=[bot.world.keep(b"slow")])
     await until(lambda: bot.server.called("GET", "/attachments/"))
-    bot.world.post(DM, ANNA, "/stop")
+    bot.world.post(ROOM, ANNA, f"{CALLED}, /stop")
     await until(lambda: [one.text for one in bot.listener.heard] == ["/stop"])
     bot.server.may_download.set()
     bot.world.post(DM, ANNA, "done")

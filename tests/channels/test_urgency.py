@@ -1,0 +1,17 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.channels.urgency import is_urgent
+
+
+@given(
+    st.sampled_from(["/stop", "/estop", "/STOP now", "/estop clear", "/stopp"]), st.text(" \n\t")
+)
+def test_whatever_stops_the_agent_is_urgent(text: str, before: str) -> None:
+    assert is_urgent(before + text)
+
+
+@pytest.mark.parametrize("text", ["stop", "do /stop", "", "/status", "/new", "st/op"])
+def test_nothing_else_is(text: str) -> None:
+    assert not is_urgent(text)
