@@ -204,7 +204,14 @@ class EmailSettings(Section, frozen=True, kw_only=True):
 
 
 class ImessageSettings(Section, frozen=True, kw_only=True):
-    """The `[channels.imessage]` section: refused with the reason, wherever it stands."""
+    """The `[channels.imessage]` section: an account on a Mac, by its BlueBubbles server."""
+
+    # The server on the Mac, such as http://mac.local:1234; needed, as its password is
+    base_url: ReplyAddress = ""
+    password: Secret = Secret()
+    password_file: str = ""
+    # In groups it hears those who call it barnacle, or everybody, or nobody
+    groups: Literal["mention", "all", "off"] = "mention"
 
 
 class IrcSettings(Section, frozen=True, kw_only=True):

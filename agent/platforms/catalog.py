@@ -15,10 +15,6 @@ _SHARED = frozenset({"speech"})
 NAMES = tuple(
     field.name for field in msgspec.structs.fields(ChannelsSettings) if field.name not in _SHARED
 )
-# There to be refused with the reason
-_REFUSED = frozenset({"imessage"})
-# What a person may choose from
-ADDABLE = tuple(name for name in NAMES if name not in _REFUSED)
 
 
 def platform(name: str) -> Platform:

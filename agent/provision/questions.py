@@ -12,7 +12,7 @@ from typing import Protocol
 from agent.channels.settings import ChannelsSettings
 from agent.config import decode
 from agent.errors import ConfigRefused
-from agent.platforms.catalog import ADDABLE, NAMES, platform
+from agent.platforms.catalog import NAMES, platform
 from agent.providers import catalog
 from agent.providers.catalog import KnownService
 from agent.providers.section import MainProviderSettings
@@ -147,13 +147,13 @@ class Questions:
         """Those that are to be asked about."""
         there = tuple(name for name in self._table("channels") if name in NAMES)
         usual = ", ".join(there or (_FIRST_PLATFORM,))
-        self.screen.say(f"You may talk to it over {', '.join(ADDABLE)}; or {_NONE}, here alone.")
+        self.screen.say(f"You may talk to it over {', '.join(NAMES)}; or {_NONE}, here alone.")
         while True:
             said = self._asker.text("Over which, with commas between?", usual)
             names = tuple(dict.fromkeys(re.split(r"[,\s]+", said.lower().strip(", "))))
             if names == (_NONE,):
                 return ()
-            if not (unknown := [name for name in names if name not in ADDABLE]):
+            if not (unknown := [name for name in names if name not in NAMES]):
                 return names
             self._asker.complain(f"there is no platform {unknown[0]}")
 

@@ -219,7 +219,7 @@ def test_the_same_mistake_is_not_written_again(machine: Machine) -> None:
             "channels.telegram has no token yet: write it there. Write to @Bot",
         ),
         ("[channels.email]\n", "channels.email has no address yet: write it there"),
-        ("[channels.imessage]\n", "take the table out"),
+        ("[channels.imessage]\n", "Apple lets messages go through a Mac alone: install"),
         ('[wifi]\npassword = "12345678"\n', "`wifi.ssid`: must be the network's name"),
         ('[wifi]\nssid = "a"\npassword = "short"\n', "8 to 63 plain characters"),
         ('[ssh]\nkeys = ["-----BEGIN OPENSSH PRIVATE KEY-----"]\n', "one line of a .pub file"),

@@ -24,6 +24,7 @@ SHAPES: Mapping[tuple[str, str], object] = {
     ("email", "address"): "barnacle@example.org",
     ("email", "imap"): "imaps://imap.example.org",
     ("email", "smtp"): "submissions://smtp.example.org",
+    ("imessage", "base_url"): "http://mac.local:1234",
     ("irc", "url"): "ircs://irc.example.org",
     ("irc", "channels"): ["#lab"],
     ("mattermost", "base_url"): "https://chat.example.org",
