@@ -48,6 +48,8 @@ class BlueBubblesServer:
     apple_error: int = 0
     # Every message that was asked for, with its way and the name it was given
     asked: list[Json] = field(default_factory=list)
+    # How often a file is not there yet when it is asked for
+    late: int = 0
     # Those that are on their way
     queued: set[str] = field(default_factory=set)
     # How often somebody has looked for what is new
@@ -136,6 +138,9 @@ class BlueBubblesServer:
     def _file(self, path: str) -> tuple[int, str, bytes, list[str]]:
         found = re.fullmatch(r"attachment/([^/]+)/download", path)
         kept = self.files.get(unquote(found[1])) if found else None
+        if kept is not None and self.late:
+            self.late -= 1
+            return _error(500, "Server Error", "Attachment does not exist in disk!")
         if kept is None:
             return _error(404, "Database Error", "The requested resource was not found")
         return 200, kept[0], kept[1], []

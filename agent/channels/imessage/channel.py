@@ -4,6 +4,7 @@ It could push as well, but to an address that it reaches, and only once: what is
 however long the agent was away.
 """
 
+import contextlib
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,8 @@ from agent.printable import printable_line
 EVERY_S = 3.0
 # All files of a message; until then nothing else is heard
 FETCH_TIMEOUT_S = 40.0
+# The Mac tells of a message before it has its files, which takes it some seconds
+FETCH_TRIES = 5
 # As many as are sent at once
 MAX_FILES = 20
 HINT = "Your answer is shown in Messages on a telephone, as plain text: no tables, no Markdown."
@@ -119,6 +122,13 @@ class ImessageChannel(Channel):
     async def _fetch(self, file: File) -> Attachment | str:
         if (file.total_bytes or 0) > MAX_FILE_BYTES:
             return f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MB"
+        for _ in range(FETCH_TRIES - 1):
+            with contextlib.suppress(ChannelUnavailable):
+                return await self._downloaded(file)
+            await self._clock.sleep(self._every_s)
+        return await self._downloaded(file)
+
+    async def _downloaded(self, file: File) -> Attachment | str:
         async with self._api.download(file.guid) as answer:
             # The server makes a JPEG of what only Apple's programs show
             kind = printable_line(answer.header("content-type") or file.mime_type or _ANY_TYPE, 100)

@@ -221,6 +221,17 @@ async def test_the_files_of_a_stranger_are_not_fetched(platform: ImessagePlatfor
         assert not heard.attachments
 
 
+async def test_a_file_that_the_mac_has_a_little_later_is_waited_for(
+    platform: ImessagePlatform,
+) -> None:
+    platform.server.late = 3
+    async with listening(platform.channel) as listener:
+        await platform.write_with_file("look", b"%PDF")
+        [heard] = await listener.first()
+        assert [one.size_bytes for one in heard.attachments] == [4]
+        assert heard.text == "look"
+
+
 async def test_a_file_that_is_gone_is_said(platform: ImessagePlatform) -> None:
     async with listening(platform.channel) as listener:
         await until(lambda: platform.server.looked)
