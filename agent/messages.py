@@ -166,6 +166,7 @@ class Outbound:
         text: Markdown; the channel makes of it what its platform can show.
         part: 0 for the first; a draft of the answer becomes that one.
         files: go with the last part.
+        was_left: whether an earlier try may have sent it, and nobody knows.
     """
 
     outbox_id: int
@@ -176,6 +177,7 @@ class Outbound:
     thread: str | None = None
     part: int = 0
     files: tuple[Attachment, ...] = ()
+    was_left: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

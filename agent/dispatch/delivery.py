@@ -211,7 +211,9 @@ class Delivery:
         texts = channel.parts(self._redactor.redact(message.text)) or ("",)
         parts = [replace(message, text=text, part=at, files=()) for at, text in enumerate(texts)]
         parts[-1] = replace(parts[-1], files=message.files)
-        return parts[message.part :]
+        # A part is recorded when it is sent, so that only the next one may be there
+        left = parts[message.part :]
+        return [*left[:1], *(replace(part, was_left=False) for part in left[1:])]
 
     async def _send(self, message: Outbound) -> bool:
         channel = self._channels[message.channel]

@@ -157,7 +157,7 @@ def _fits(batch: Sequence[Outbound], message: Outbound) -> bool:
 
 def _outbound(row: tuple[Any, ...]) -> Outbound:
     *own, files = row
-    return replace(Outbound(*own), files=_files(files))
+    return replace(Outbound(*own), files=_files(files), was_left=True)
 
 
 def _files(kept: bytes | None) -> _Files:

@@ -34,11 +34,13 @@ class Fault:
     Args:
         method: a pattern of what is called.
         html: a page with this status, from something in between.
+        is_late: Slack has done what was called for by then.
         code: of a refusal, with the fields of `more`.
     """
 
     method: str
     html: int = 0
+    is_late: bool = False
     retry_after_s: int = 0
     code: str = ""
     more: Json = field(default_factory=dict)
@@ -61,6 +63,8 @@ class SlackServer:
     # Files wait for it
     may_hand_out: asyncio.Event = field(default_factory=asyncio.Event)
     waiting_for_files: int = 0
+    # Receipts wait for it, of what was done
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
 
     def called(self, method: str) -> list[Json]:
         return [body for known, body in self.calls if known == method]
@@ -81,6 +85,7 @@ class SlackServer:
                 self.waiting_for_files += 1
                 await self.may_hand_out.wait()
             status, content, headers = self._answer(request)
+            await self.may_answer.wait()
             head = [f"HTTP/1.1 {status} -", f"content-length: {len(content)}", *headers, "", ""]
             writer.write("\r\n".join(head).encode() + content)
             await writer.drain()
@@ -94,6 +99,8 @@ class SlackServer:
         self.calls.append((method, body))
         fault = self._fault(method)
         if fault is not None and fault.html:
+            if fault.is_late:
+                self._call(method, body, request)
             return fault.html, b"<html>Bad Gateway</html>", ["content-type: text/html"]
         if fault is not None and fault.retry_after_s:
             told = dumped({"ok": False, "error": "ratelimited"}).encode()
@@ -165,6 +172,7 @@ class SlackServer:
 async def running(server: SlackServer | None = None) -> AsyncIterator[SlackServer]:
     made = server or SlackServer()
     made.may_hand_out.set()
+    made.may_answer.set()
     async with (
         serving(made.serve) as url,
         serve(made.listen, "127.0.0.1", 0, compression=None, process_request=made.admit) as door,

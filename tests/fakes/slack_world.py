@@ -104,12 +104,37 @@ class World:
 
     def _chat_postMessage(self, body: Json) -> Json:  # noqa: N802 - as Slack calls it
         self._check(body, MAX_TEXT)
+        if metadata := body.get("metadata"):
+            assert metadata["event_type"]
+            assert isinstance(metadata["event_payload"], dict)
         ts = self.stamp()
         message = {**body, "user": ME, "ts": ts, "type": "message"}
         self.messages[body["channel"], ts] = message
         # The app hears itself, too
         self.tell("events_api", event_call({**message, "bot_id": "B0BARNACLE"}))
         return {"channel": body["channel"], "ts": ts, "message": message}
+
+    def _conversations_history(self, body: Json) -> Json:
+        return self._told_since(body, None)
+
+    def _conversations_replies(self, body: Json) -> Json:
+        return self._told_since(body, body["ts"])
+
+    def _told_since(self, body: Json, thread: str | None) -> Json:
+        """The newest first, of a thread the oldest; metadata only where it is asked for."""
+        if body["channel"] not in self.members:
+            raise Refused("not_in_channel")
+        there = [
+            one
+            for one in self.messages.values()
+            if one["channel"] == body["channel"]
+            and thread in {one.get("thread_ts"), one["ts"] if thread else None}
+            and float(one["ts"]) > float(body.get("oldest", 0))
+        ]
+        found = sorted(there, key=lambda one: float(one["ts"]), reverse=thread is None)
+        hidden = set() if body.get("include_all_metadata") == "true" else {"metadata"}
+        told = [{key: one[key] for key in one if key not in hidden} for one in found]
+        return {"messages": told[: int(body.get("limit", 100))], "has_more": False}
 
     def _chat_update(self, body: Json) -> Json:
         self._check(body, MAX_UPDATED)

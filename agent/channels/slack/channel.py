@@ -49,7 +49,7 @@ class SlackChannel(Channel):
         self.pulse: Pulse | None = pulse
         self._api = api
         self._drafts = SlackDrafts(api, place.folder, clock)
-        self._sending = Sending(api, self._drafts)
+        self._sending = Sending(api, self._drafts, clock)
         questions = OpenQuestions()
         self._asking = Asking(api, questions)
         fetching = Fetching(api, place, pulse.beat)

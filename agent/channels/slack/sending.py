@@ -1,6 +1,6 @@
 """An answer into its channel, its draft before it, and its files after it.
 
-Slack knows no message twice: one whose acknowledgement was lost on the way is sent again.
+A file whose acknowledgement was lost on the way is sent again.
 """
 
 import asyncio
@@ -11,6 +11,7 @@ from pathlib import Path
 from agent.channels.drafts import Draft, Drafts
 from agent.channels.outgoing import Unfinished, unsendable
 from agent.channels.slack.api import ApiRefused, SlackApi
+from agent.channels.slack.posting import Posting
 from agent.channels.slack.understanding import is_ts
 from agent.channels.slack.words import QUIET, first_part, shown
 from agent.clock import Clock
@@ -60,8 +61,9 @@ class SlackDrafts(Drafts):
 class Sending:
     """Sends messages, in the order in which it is asked to."""
 
-    def __init__(self, api: SlackApi, drafts: SlackDrafts) -> None:
+    def __init__(self, api: SlackApi, drafts: SlackDrafts, clock: Clock) -> None:
         self._api = api
+        self._posting = Posting(api, clock)
         self._drafts = drafts
         self._unfinished = Unfinished()
 
@@ -77,7 +79,7 @@ class Sending:
         body = {"channel": message.recipient, "text": shown(message.text), **QUIET}
         draft = await self._drafts.end(message) if message.part == 0 else ""
         if not (draft and await self._became(body, draft)):
-            await self._api.call("chat.postMessage", body | in_thread(message.thread))
+            await self._posting.post(message, body | in_thread(message.thread))
         if message.part == 0:
             self._drafts.forget(message)
 
