@@ -50,6 +50,8 @@ class BlueBubblesServer:
     asked: list[Json] = field(default_factory=list)
     # How often a file is not there yet when it is asked for
     late: int = 0
+    # Files wait for it
+    holds_files: asyncio.Event | None = None
     # Those that are on their way
     queued: set[str] = field(default_factory=set)
     # How often somebody has looked for what is new
@@ -105,6 +107,8 @@ class BlueBubblesServer:
         self._open.add(writer)
         try:
             while (request := await read_request(reader)) is not None:
+                if "/download" in request.target and self.holds_files is not None:
+                    await self.holds_files.wait()
                 status, kind, told, more = self._answer(request)
                 if status == 0:
                     writer.transport.abort()

@@ -4,7 +4,9 @@ It could push as well, but to an address that it reaches, and only once: what is
 however long the agent was away.
 """
 
+import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
@@ -21,15 +23,18 @@ from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.keeping import MAX_FILE_BYTES
 from agent.channels.place import Place
 from agent.channels.settings import ImessageSettings
+from agent.channels.urgency import is_urgent
 from agent.clock import Clock
-from agent.errors import ChannelUnavailable, NetworkError
+from agent.errors import BarnacleError, ChannelUnavailable, NetworkError
 from agent.http import HttpAnswer
 from agent.messages import Address, Attachment, Inbound, Outbound
 from agent.printable import printable_line
 
+_log = logging.getLogger(__name__)
+
 # The Mac itself looks once a second; an answer takes longer than this to be thought of
 EVERY_S = 3.0
-# All files of a message; until then nothing else is heard
+# All files of a message; until then only what cannot wait is heard
 FETCH_TIMEOUT_S = 40.0
 # The Mac tells of a message before it has its files, which takes it some seconds
 FETCH_TRIES = 5
@@ -94,11 +99,45 @@ class ImessageChannel(Channel):
     async def _take(self, message: Message, deliver: Deliver) -> None:
         inbound = self._heard(message)
         if inbound is not None:
-            await deliver(await self._with_files(inbound, message.attachments))
+            async with self._watched(message.guid, deliver):
+                inbound = await self._with_files(inbound, message.attachments)
+            await deliver(inbound)
             self.pulse.beat()
         self._position.note(message.guid, message.row)
         if inbound is not None:
             await self._position.save()
+
+    @contextlib.asynccontextmanager
+    async def _watched(self, guid: str, deliver: Deliver) -> AsyncIterator[None]:
+        """The block, which is about that message, does not keep waiting what cannot wait."""
+        watching = asyncio.create_task(self._watch(guid, deliver))
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.wait([watching])
+
+    async def _watch(self, guid: str, deliver: Deliver) -> None:
+        position = self._position
+        try:
+            while True:
+                await self._clock.sleep(self._every_s)
+                for message in await self._api.after(position.after, position.row):
+                    if message.guid != guid and not position.has_seen(message.guid):
+                        await self._hurry(message, deliver)
+        except BarnacleError as err:
+            # Whoever reads on meets the same
+            _log.info("nothing is heard while a file is fetched: %s", err)
+
+    async def _hurry(self, message: Message, deliver: Deliver) -> None:
+        inbound = self._heard(message)
+        if inbound is not None:
+            if not is_urgent(inbound.text):
+                return
+            await deliver(inbound)
+        # What stands before it is still to be read
+        self._position.note(message.guid, 0)
+        await self._position.save()
 
     def _heard(self, message: Message) -> Inbound | None:
         """None of what is nobody's order, or has answered a question by now."""

@@ -232,6 +232,21 @@ async def test_a_file_that_the_mac_has_a_little_later_is_waited_for(
         assert heard.text == "look"
 
 
+async def test_what_stops_the_agent_waits_for_no_file_and_comes_once(
+    platform: ImessagePlatform,
+) -> None:
+    platform.server.holds_files = asyncio.Event()
+    async with listening(platform.channel) as listener:
+        await platform.write_with_file("look", b"%PDF")
+        await platform.write("and then")
+        await platform.write("/estop")
+        [heard] = await listener.first()
+        assert heard.text == "/estop"
+        platform.server.holds_files.set()
+        heard_all = await listener.first(3)
+        assert [one.text for one in heard_all] == ["/estop", "look", "and then"]
+
+
 async def test_a_file_that_is_gone_is_said(platform: ImessagePlatform) -> None:
     async with listening(platform.channel) as listener:
         await until(lambda: platform.server.looked)
