@@ -37,7 +37,7 @@ class Draft:
     edits: int = 0
     # The platform's id of the message that is edited; empty where there is none
     message_id: str = ""
-    # An earlier run began it
+    # An earlier run began it, or may have
     is_left: bool = False
     # A request is under way: it is waited for, or it would overtake the answer
     is_calling: bool = False
@@ -141,8 +141,8 @@ class Drafts(ABC):
 
     async def _keep_up(self, draft: Draft) -> None:
         if not draft.message_id:
-            draft.message_id = await self._begun.left(_key(draft.inbound)) or ""
-            draft.is_left = bool(draft.message_id)
+            left = await self._begun.left(_key(draft.inbound))
+            draft.message_id, draft.is_left = left or "", left is not None
         while not (draft.is_over or draft.latest == draft.shown or self._is_shown_out(draft)):
             wait_s = max(draft.next_s - self._clock.monotonic_s(), self._silence_s(draft))
             if wait_s > 0:

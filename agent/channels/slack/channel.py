@@ -13,6 +13,7 @@ from agent.channels.slack.asking import Asking
 from agent.channels.slack.fetching import Fetching
 from agent.channels.slack.hearing import Ears, Hearing
 from agent.channels.slack.listening import Listening
+from agent.channels.slack.posting import Posting
 from agent.channels.slack.sending import Sending, SlackDrafts
 from agent.channels.slack.understanding import NAME, place_of
 from agent.clock import Clock
@@ -48,8 +49,9 @@ class SlackChannel(Channel):
         pulse = Pulse(clock)
         self.pulse: Pulse | None = pulse
         self._api = api
-        self._drafts = SlackDrafts(api, place.folder, clock)
-        self._sending = Sending(api, self._drafts, clock)
+        posting = Posting(api, clock)
+        self._drafts = SlackDrafts(api, posting, place.folder, clock)
+        self._sending = Sending(api, self._drafts, posting)
         questions = OpenQuestions()
         self._asking = Asking(api, questions)
         fetching = Fetching(api, place, pulse.beat)

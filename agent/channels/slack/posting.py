@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from agent.channels.begun import Key
 from agent.channels.slack.api import ApiRefused, SlackApi
 from agent.channels.slack.understanding import place_of
 from agent.clock import Clock
@@ -38,6 +39,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class _Message(msgspec.Struct, frozen=True):
+    ts: str = ""
     metadata: _Metadata = _Metadata()
 
 
@@ -59,50 +61,71 @@ class Posting:
         if not known:
             await self._api.call("chat.postMessage", body)
             return
-        if (message.was_left or known in self._unsure) and await self._stands(message, known):
-            self._unsure.pop(known, None)
-            return
+        if message.was_left or known in self._unsure:
+            answered = (message.recipient, message.thread, message.in_reply_to)
+            if await self.found(answered, known):
+                self._unsure.pop(known, None)
+                return
         # Until the platform has said what became of it, however this ends
         self._unsure[known] = None
         if len(self._unsure) > MAX_UNSURE:
             self._unsure.popitem(last=False)
         try:
-            metadata = {"event_type": _EVENT, "event_payload": {"id": known}}
-            await self._api.call("chat.postMessage", {**body, "metadata": metadata})
+            await self._api.call("chat.postMessage", {**body, **numbered(known)})
         except ChannelError as err:
             if not isinstance(err, ChannelUnavailable) or err.retry_after_s:
                 self._unsure.pop(known, None)
             raise
         self._unsure.pop(known, None)
 
-    async def _stands(self, message: Outbound, known: str) -> bool:
-        answered = place_of(message.in_reply_to)
+    async def found(self, answer: Key, known: str) -> str:
+        """The message of that number; empty where none is seen.
+
+        Raises:
+            ChannelUnavailable: nobody knows now.
+        """
+        channel, thread, message_id = answer
+        answered = place_of(message_id)
         since = answered[1] if answered else f"{self._clock.wall_s() - LOOK_BACK_S:.6f}"
-        wanted = {"channel": message.recipient, "oldest": since, "limit": str(MAX_LOOKED_AT)}
+        wanted = {"channel": channel, "oldest": since, "limit": str(MAX_LOOKED_AT)}
         wanted["include_all_metadata"] = "true"
         method = "conversations.history"
-        if message.thread:
-            method, wanted["ts"] = "conversations.replies", message.thread
+        if thread:
+            method, wanted["ts"] = "conversations.replies", thread
         try:
             told = await self._api.ask(method, wanted)
         except ApiRefused as err:
             _log.info("an answer may come twice: %s", err)
-            return False
-        found = told.get("messages")
-        return isinstance(found, list) and any(_number_of(one) == known for one in found)
+            return ""
+        there = told.get("messages")
+        read = [_read(one) for one in there] if isinstance(there, list) else []
+        wanted_one = _Metadata(_EVENT, _Payload(known))
+        return next((one.ts for one in read if one.metadata == wanted_one), "")
 
 
-def _number_of(told: object) -> str:
+def numbered(known: str) -> dict[str, object]:
+    """What a message is found by."""
+    return {"metadata": {"event_type": _EVENT, "event_payload": {"id": known}}}
+
+
+def draft_number(answer: Key) -> str:
+    """What stands for an answer until it is whole is found by what it answers."""
+    return _hashed("draft", *(told or "" for told in answer))
+
+
+def _read(told: object) -> _Message:
     try:
-        metadata = msgspec.convert(told, _Message).metadata
+        return msgspec.convert(told, _Message)
     except msgspec.ValidationError:
-        return ""
-    return metadata.event_payload.id if metadata.event_type == _EVENT else ""
+        return _Message()
 
 
 def _known_as(message: Outbound) -> str:
     """The words count too, for the numbers of answers may begin again; empty if kept nowhere."""
     if message.outbox_id <= 0:
         return ""
-    told = "\0".join((str(message.outbox_id), str(message.part), message.recipient, message.text))
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+    return _hashed(str(message.outbox_id), str(message.part), message.recipient, message.text)
+
+
+def _hashed(*told: str) -> str:
+    return hashlib.sha256("\0".join(told).encode("utf-8", "replace")).hexdigest()[:32]

@@ -11,7 +11,7 @@ from pathlib import Path
 from agent.channels.drafts import Draft, Drafts
 from agent.channels.outgoing import Unfinished, unsendable
 from agent.channels.slack.api import ApiRefused, SlackApi
-from agent.channels.slack.posting import Posting
+from agent.channels.slack.posting import Posting, draft_number, numbered
 from agent.channels.slack.understanding import is_ts
 from agent.channels.slack.words import QUIET, first_part, shown
 from agent.clock import Clock
@@ -29,9 +29,12 @@ MAX_FILE_BYTES = 50 * 1024 * 1024
 class SlackDrafts(Drafts):
     """Messages that are changed until they are the answer."""
 
-    def __init__(self, api: SlackApi, folder: Path, clock: Clock) -> None:
+    names_once = True
+
+    def __init__(self, api: SlackApi, posting: Posting, folder: Path, clock: Clock) -> None:
         super().__init__(folder, clock)
         self._api = api
+        self._posting = posting
         # Until when nothing is shown: Slack wanted to be left alone
         self._silent_until_s = 0.0
 
@@ -41,18 +44,27 @@ class SlackDrafts(Drafts):
     def _silence_s(self, draft: Draft) -> float:
         return max(self._silent_until_s - self._clock.monotonic_s(), 0.0)
 
+    async def _named(self, message: Outbound) -> str:
+        answer = (message.recipient, message.thread, message.in_reply_to)
+        return await self._posting.found(answer, draft_number(answer))
+
     async def _put(self, draft: Draft, text: str) -> None:
+        inbound = draft.inbound
+        answer = (inbound.reply_target, inbound.thread, inbound.message_id)
         place = {"channel": draft.inbound.reply_target}
         body = {**place, "text": shown(first_part(text)), **QUIET}
+        number = draft_number(answer)
         try:
+            if draft.is_left and not draft.message_id:
+                draft.message_id = await self._posting.found(answer, number)
             if draft.message_id:
                 await self._api.call("chat.update", {**body, "ts": draft.message_id})
             else:
-                told = await self._api.call(
-                    "chat.postMessage", body | in_thread(draft.inbound.thread)
-                )
+                named = in_thread(inbound.thread) | numbered(number)
+                told = await self._api.call("chat.postMessage", body | named)
                 draft.message_id = _ts_in(told)
         except ChannelUnavailable as err:
+            draft.is_left = True
             # The next one may come through
             _log.info("a draft is not shown now: %s", err)
             self._silent_until_s = self._clock.monotonic_s() + (err.retry_after_s or 0.0)
@@ -61,9 +73,9 @@ class SlackDrafts(Drafts):
 class Sending:
     """Sends messages, in the order in which it is asked to."""
 
-    def __init__(self, api: SlackApi, drafts: SlackDrafts, clock: Clock) -> None:
+    def __init__(self, api: SlackApi, drafts: SlackDrafts, posting: Posting) -> None:
         self._api = api
-        self._posting = Posting(api, clock)
+        self._posting = posting
         self._drafts = drafts
         self._unfinished = Unfinished()
 

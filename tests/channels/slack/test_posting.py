@@ -127,3 +127,37 @@ async def test_a_try_that_is_broken_off_is_looked_for(platform: SlackPlatform) -
     platform.server.may_answer.set()
     await platform.channel.send(message)
     assert len(platform.server.world.mine()) == 1
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_a_draft_whose_receipt_was_lost_becomes_the_answer(
+    platform: SlackPlatform, *, is_killed: bool
+) -> None:
+    server = platform.server
+    async with listening(platform.channel) as listener:
+        await platform.write("what time is it?")
+        [heard] = await listener.first()
+    server.faults.append(Fault("chat.postMessage", html=502, is_late=True))
+    await platform.channel.draft(heard, "It is")
+    await until(server.world.mine)
+    channel = platform.restarted() if is_killed else platform.channel
+    await channel.send(answer(heard, "It is noon."))
+    assert platform.shown(heard) == ["It is noon."]
+    assert looks(server) == 1
+
+
+async def test_a_draft_goes_on_where_an_earlier_run_may_have_begun_it(
+    platform: SlackPlatform,
+) -> None:
+    server = platform.server
+    async with listening(platform.channel) as listener:
+        await platform.write("what time is it?")
+        [heard] = await listener.first()
+    server.faults.append(Fault("chat.postMessage", html=502, is_late=True))
+    await platform.channel.draft(heard, "It")
+    await until(server.world.mine)
+    channel = platform.restarted()
+    await channel.draft(heard, "It is")
+    await until(lambda: platform.shown(heard) == ["It is"])
+    await channel.send(answer(heard, "It is noon."))
+    assert platform.shown(heard) == ["It is noon."]
