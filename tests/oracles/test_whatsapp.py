@@ -13,7 +13,7 @@ import pytest
 
 from agent.channels.base import Mark, Question
 from agent.channels.whatsapp.api import GRAPH_VERSION
-from agent.channels.whatsapp.failures import failure
+from agent.channels.whatsapp.failures import WindowOver, failure
 from agent.channels.whatsapp.signing import challenged, is_true, verify_token
 from agent.errors import ChannelRefused, ChannelUnavailable, MessageRefused
 from agent.messages import Attachment
@@ -36,7 +36,7 @@ QUESTION = Question("board_gpio_write", '{"pin":"led"}', "it moves it", always="
 USER_ID = "DE.134912086553027"
 # What the library calls them, and what becomes of a message of ours
 CODES = {
-    131047: ("ReEngagementMessage", MessageRefused),
+    131047: ("ReEngagementMessage", WindowOver),
     131026: ("MessageUndeliverable", MessageRefused),
     130429: ("RateLimitHit", ChannelUnavailable),
     131048: ("SpamRateLimitHit", ChannelUnavailable),
