@@ -1,0 +1,52 @@
+"""The counts of scripts/shape find what they are for, and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.lib import shape
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    for folder in ("agent/link", "firmware", "image", "scripts"):
+        (tmp_path / folder).mkdir(parents=True)
+    return tmp_path
+
+
+def _write(tree: Path, module: str, source: str) -> None:
+    (tree / module).write_text(source)
+
+
+def test_a_docstring_that_begins_with_a_question_word_is_counted(tree: Path) -> None:
+    _write(tree, "agent/one.py", '"""What it is."""\ndef f():\n    """Return it."""\n')
+    count = shape.count_docstrings(tree)
+    assert count.places == ("agent/one.py:1 module",)
+    assert count.of == 2
+
+
+@pytest.mark.parametrize(("name", "counted"), [("sending", 1), ("pooling", 0), ("ring", 0)])
+def test_gerunds_are_told_from_nouns(tree: Path, name: str, counted: int) -> None:
+    _write(tree, f"agent/{name}.py", "")
+    assert len(shape.count_gerunds(tree).places) == counted
+
+
+def test_a_class_name_counts_once_however_many_share_it(tree: Path) -> None:
+    for name in ("a", "b", "c"):
+        _write(tree, f"agent/{name}.py", "class Place: ...\nclass _Own: ...\n")
+    count = shape.count_shared_class_names(tree)
+    assert count.places == ("Place: agent/a.py, agent/b.py, agent/c.py",)
+
+
+def test_imports_of_a_name_or_of_the_module_are_one_importer(tree: Path) -> None:
+    _write(tree, "agent/link/frame.py", "def crc(): ...\ndef pack(): ...\n")
+    _write(tree, "agent/one.py", "from agent.link.frame import crc, pack\n")
+    assert "agent/link/frame.py" in shape.count_single_importers(tree).places
+    _write(tree, "image/two.py", "import agent.link.frame\n")
+    assert "agent/link/frame.py" not in shape.count_single_importers(tree).places
+
+
+def test_a_missed_bar_fails_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [measure.row(shape.ROOT) for measure in shape.MEASURES]
+    assert shape.main([]) == int(not all(row.held for row in rows))
+    assert "docstrings that begin with a question word" in capsys.readouterr().out
