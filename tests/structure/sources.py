@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Made by tools, not written by anybody
 _MADE = frozenset({"__pycache__", "node_modules", "typings", "dist", "build"})
-_HIDDEN_BUT_OURS = frozenset({".ci", ".gitignore"})
+_HIDDEN_BUT_OURS = frozenset({".ci", ".gitignore", ".editorconfig", ".pre-commit-config.yaml"})
 
 
 @dataclass(frozen=True, slots=True)

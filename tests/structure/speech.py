@@ -10,6 +10,8 @@ from tests.structure.sources import ROOT, files
 TOP_LEVEL = frozenset(
     {
         *("pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", ".gitignore"),
+        *("CONTRIBUTING.md", "SECURITY.md", "BENCHMARKS.md"),
+        *(".editorconfig", ".pre-commit-config.yaml"),
         *("agent", "firmware", "image", "systemd", "hardware-tests", "scripts", "tests", ".ci"),
     }
 )

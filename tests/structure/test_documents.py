@@ -1,0 +1,48 @@
+"""Documents lead somewhere, and the rules that say so can fail."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.structure.documents import MOST_README_LINES, violations
+
+
+def test_links_and_commands_of_the_documents_exist() -> None:
+    assert "\n".join(violations()) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("[guide](agent/none.md)", "no agent/none.md"),
+        ("[part](#nowhere)", "no heading for #nowhere"),
+        ("Run `scripts/none` first.", "no program scripts/none"),
+        ("```\n$ ./scripts/none --help\n```", "no program scripts/none"),
+        ("`barnacle dance`", "no dance"),
+        ("```\n$ sudo barnacle jobs dance\n```", "no dance"),
+        ("`barnacle status --loud`", "no --loud"),
+        ("`barnacle jobs list|dance`", "no dance"),
+        ("line\n" * (MOST_README_LINES + 1), "are allowed"),
+    ],
+)
+def test_a_dead_end_is_named(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "README.md").write_text(f"# Title\n\n{text}\n")
+    [problem] = violations(tmp_path)
+    assert complaint in problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[other](agent/README.md#what-it-is)",
+        "[page](https://example.org/none)",
+        "`barnacle jobs list` and `barnacle memory forget KEY`",
+        "```\n$ barnacle pair --role guest --name Anna\n```",
+        "```\n[not a link](nowhere)\n```",
+    ],
+)
+def test_what_exists_is_left_alone(tmp_path: Path, text: str) -> None:
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent/README.md").write_text("# Agent\n\n## What it is\n")
+    (tmp_path / "README.md").write_text(f"# Title\n\n{text}\n")
+    assert list(violations(tmp_path)) == []
