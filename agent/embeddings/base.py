@@ -49,7 +49,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model makes of a passage.
+    """Vectors that a model makes of a passage.
 
     Args:
         vector: of the whole text, of length 1.

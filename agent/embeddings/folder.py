@@ -23,7 +23,7 @@ _ID_HASH_CHARS = 12
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What `model.json` says; keys that are of no use here are for people."""
+    """Description in `model.json`; unused keys are for people."""
 
     model_id: str
     dimensions: int
@@ -40,7 +40,7 @@ class ModelFolder:
         self.tokenizer = path / TOKENIZER_FILE
 
     def description(self) -> Description | None:
-        """What the folder says of itself; None when it says nothing.
+        """Return the folder's description; None if it has none.
 
         Raises:
             EmbedderUnavailable: it says something that cannot be read.
@@ -76,7 +76,7 @@ class ModelFolder:
         return description.model_id
 
     def recipe(self) -> "Recipe":
-        """How the model wants to be used.
+        """Return how to use the model.
 
         Raises:
             EmbedderUnavailable: a file that should tell it cannot be understood.

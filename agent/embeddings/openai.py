@@ -238,7 +238,7 @@ async def _body(answer: HttpAnswer, limit_bytes: int) -> bytes:
 
 
 def _seconds(header: str) -> float | None:
-    """What a Retry-After asks for; a date, which is rare, counts as nothing said."""
+    """Return the seconds of a Retry-After header; a date, which is rare, counts as none."""
     return float(header) if header.isascii() and header.isdigit() else None
 
 

@@ -69,7 +69,7 @@ class PoolingHead:
 def head_of(
     outputs: Sequence[Output], pooling: Pooling | None, folder: Path
 ) -> SentenceHead | PoolingHead:
-    """How the graph's result becomes vectors.
+    """Return the step that turns the graph's result into vectors.
 
     Raises:
         EmbedderUnavailable: it cannot be known, or the graph gives something else.

@@ -1,4 +1,4 @@
-"""How a model wants to be used, read from the files that sentence-transformers puts beside it.
+"""Recipe of a model, read from the files that sentence-transformers puts beside it.
 
 Every file is optional; one that is there and cannot be understood is refused by its name. What
 they say about normalisation changes nothing: vectors are always made to have length 1.
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class Pooling(enum.Enum):
-    """How the vectors of a text's tokens become one."""
+    """Pooling of token vectors into one."""
 
     # Their mean
     MEAN = "mean"
@@ -47,7 +47,7 @@ class Pooling(enum.Enum):
 
 
 class Recipe(msgspec.Struct, frozen=True):
-    """How to use a model; `pooling` is None where nothing says it."""
+    """Recipe for a model; `pooling` is None if no file says it."""
 
     pooling: Pooling | None = None
     query_prefix: str = ""
@@ -77,7 +77,7 @@ class _LengthConfig(msgspec.Struct, frozen=True):
 
 
 def read_recipe(folder: Path) -> Recipe:
-    """What the files in the folder say.
+    """Read the recipe from the folder's files.
 
     Raises:
         EmbedderUnavailable: one of them cannot be understood, or wants what is not done here.

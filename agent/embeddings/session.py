@@ -160,7 +160,7 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _clean(text: str) -> str:
-    """What a tokenizer takes: not too long, and lone surrogates become question marks."""
+    """Return text that a tokenizer takes: bounded, with lone surrogates as question marks."""
     return text[:MAX_CHARS].encode(errors="replace").decode()
 
 

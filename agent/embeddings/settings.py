@@ -14,7 +14,7 @@ _LOCAL = ("onnx", "none")
 
 
 class EmbeddingsSettings(Section, frozen=True, kw_only=True):
-    """Which model, and where it is."""
+    """Choice of the embedding model."""
 
     # "onnx" runs a model on this machine; "openai" and "custom:URL" ask a service that speaks
     # /embeddings, to which memories and questions are sent; "none" leaves recall to words alone

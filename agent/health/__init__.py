@@ -1,1 +1,1 @@
-"""Whether it works, in sentences."""
+"""Diagnostics, in sentences."""

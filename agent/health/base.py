@@ -1,4 +1,4 @@
-"""What every check has in common: it looks at one thing and says one sentence to act on."""
+"""Base of every check: it looks at one thing and returns one sentence to act on."""
 
 import enum
 import socket
@@ -15,7 +15,7 @@ from agent.tools.mcp.settings import McpSettings
 
 
 class Level(enum.Enum):
-    """How a thing is."""
+    """Level of a finding."""
 
     # Nothing to do
     OK = "ok"
@@ -27,7 +27,7 @@ class Level(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """How a thing is, and a sentence that says what to do about it."""
+    """Finding of a check, with a sentence that names the fix."""
 
     level: Level
     sentence: str
@@ -55,7 +55,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """What keeps the memories.
+    """Store of the memories.
 
     Args:
         where: for people.
@@ -79,7 +79,7 @@ def _look_up(host: str) -> object:
 
 @dataclass(frozen=True, slots=True)
 class Patient:
-    """What is looked at.
+    """Subject of the checks.
 
     Args:
         model_dir: None when embeddings are switched off.

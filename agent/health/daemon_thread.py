@@ -13,7 +13,7 @@ R = TypeVar("R")
 
 
 async def in_daemon_thread(work: Callable[[], R]) -> R:
-    """What `work` returns or raises; when cancelled, it goes on unheard."""
+    """Run `work` in a thread and return its result; after a cancel it runs on unheard."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[R] = loop.create_future()
 

@@ -18,7 +18,7 @@ MEND_TIMEOUT_S = 120.0
 async def examine(
     patient: Patient, checks: Mapping[str, Check], timeout_s: float = CHECK_TIMEOUT_S
 ) -> dict[str, Finding]:
-    """What each check found, in the order of `checks`."""
+    """Return each check's finding, in the order of `checks`."""
     async with asyncio.TaskGroup() as group:
         tasks = {
             name: group.create_task(_finding(check, patient, timeout_s))
@@ -59,7 +59,7 @@ def _is_closed(folder: Path) -> bool:
 async def mend(
     patient: Patient, repairs: Mapping[str, Repair], timeout_s: float = MEND_TIMEOUT_S
 ) -> AsyncIterator[tuple[str, Deed]]:
-    """What each repair did, one after the other: a later one may need what an earlier one made."""
+    """Yield each repair's deed, in order: a later one may need an earlier one's result."""
     for name, repair in repairs.items():
         for deed in await _deeds(repair, patient, timeout_s):
             yield name, deed

@@ -1,4 +1,4 @@
-"""What the service manager is told: datagrams to the socket that systemd names, see sd_notify(3).
+"""Messages to the service manager: datagrams to systemd's socket, see sd_notify(3).
 
 A plain socket and no library: this is all of the protocol that a service needs, and the same on
 every machine. Telling never waits and never fails; without a socket nothing is told.

@@ -38,7 +38,7 @@ DEAF_GRACE_S = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """What is looked at.
+    """Vital parts that the watchdog depends on.
 
     Args:
         storage: comes back when the storage has answered.

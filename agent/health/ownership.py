@@ -1,4 +1,4 @@
-"""What beneath the agent's own folder is open to others, or belongs to them, and how that ends.
+"""Rights and ownership of the agent's folder: what is open or foreign, and its repair.
 
 Looks at ours alone: what a person put into the workspace has its own rules. What is changed is
 opened first, by its folder, without following a link: root may do this in somebody else's folder.
@@ -28,7 +28,7 @@ class _Found:
 
 
 def exposed(folder: Path) -> list[Path]:
-    """What others may read: the folder itself, or, where they may enter it, files in it."""
+    """Return what others may read: the folder itself, or files in it if they may enter it."""
     mode = _mode(folder)
     # Nobody comes through a folder that is closed
     if not mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -38,7 +38,7 @@ def exposed(folder: Path) -> list[Path]:
 
 
 def foreign(folder: Path) -> list[Path]:
-    """What does not belong to whom the folder belongs."""
+    """Return what does not belong to the folder's owner."""
     return [found.path for found in _foreign(folder)]
 
 

@@ -1,4 +1,4 @@
-"""What the running agent says of itself: told in a chat, and kept in `status.json` for others.
+"""Report of the running agent: told in a chat, and kept in `status.json` for others.
 
 The file is written only when something has changed, so that an idle agent writes nothing.
 """
@@ -49,7 +49,7 @@ class LastError(logging.Handler):
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """What the report is about."""
+    """Subjects of the report."""
 
     provider: str
     boards: Sequence[Board]

@@ -1,4 +1,4 @@
-"""How often the agent was started of late without ever being ended: a crash loop is noticed here.
+"""Count of recent starts without an orderly end: a crash loop is noticed here.
 
 A start is on record before anything that may crash, and an orderly end takes all of them back.
 """

@@ -1,4 +1,4 @@
-"""What the running agent says of itself in `status.json`: written by it, read by everybody else.
+"""Status file of the running agent, `status.json`: written by it, read by everybody else.
 
 The writer replaces the file whole; a reader takes a missing or damaged one as silence.
 """
@@ -68,7 +68,7 @@ class Status(msgspec.Struct, frozen=True):
 
 
 def start_ticks_of(pid: int) -> int | None:
-    """When a program started, in ticks since boot; None when there is no such program."""
+    """Return a program's start time in ticks since boot; None if there is no such program."""
     try:
         line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -91,7 +91,7 @@ def write_status(path: Path, status: Status) -> None:
 
 
 def read_status(path: Path) -> Status | None:
-    """What was last said; None when nothing was, or nothing that can be understood."""
+    """Return the last status; None if there is none, or none that can be read."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES)

@@ -1,4 +1,4 @@
-"""Whether the state folder takes writes, and since when it does not: a card that fails does that.
+"""Writability of the state folder, and since when it is lost: a failing card does that.
 
 Only looks; what cannot be looked at counts as writable, since writing to it says why it is not.
 """
@@ -19,7 +19,7 @@ class Writable:
         self._since_s: float | None = None
 
     def sentence(self) -> str:
-        """What is to be said of it; mostly nothing."""
+        """Return the sentence about it; usually empty."""
         if not self._is_read_only():
             self._since_s = None
             return ""

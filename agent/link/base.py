@@ -18,7 +18,7 @@ Unsubscribe = Callable[[], None]
 
 
 class BoardState(enum.Enum):
-    """Where the link to a board stands."""
+    """State of the link to a board."""
 
     # No port is configured or none exists
     ABSENT = "absent"
@@ -34,7 +34,7 @@ class BoardState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class BoardIdentity:
-    """What the board said of itself in its greeting."""
+    """Identity of a board, from its greeting."""
 
     board: str
     unique_id: str
@@ -67,7 +67,7 @@ class Board(Protocol):
 
     @property
     def manifest(self) -> Manifest | None:
-        """What the board can do; kept from the last connection while it is away."""
+        """Manifest of the board; the last connection's while it is away."""
 
     async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
         """Run a method of the manifest; names and units as the manifest gives them.
@@ -96,11 +96,11 @@ class Board(Protocol):
 
     @property
     def counters(self) -> Counters:
-        """What the present or the last session has been through."""
+        """Counters of the present session, else of the last one."""
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """What its new configuration would loosen, while that waits for the owner's word."""
+        """Loosened limits of the new configuration that wait for the owner's yes."""
 
     def agree(self) -> None:
         """The owner agrees to what is pending: it is put in place, every output safe."""

@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Live:
-    """What exists only while the board is ready."""
+    """Parts that exist only while the board is ready."""
 
     connection: Connection
     manifest: Manifest
@@ -162,7 +162,7 @@ class SerialBoard:
 
     @property
     def misconfigured(self) -> str:
-        """Why it does not run with the configuration of the settings; empty where it does."""
+        """Return why the board does not run the configured settings; empty if it does."""
         return self._notes.get("configuration", "")
 
     def agree(self) -> None:
@@ -270,7 +270,7 @@ class SerialBoard:
         self._note(lock=_lock_sentence(wire.REASON_ESTOP))
 
     async def _look_for_lock(self, live: _Live) -> None:
-        """What an earlier session has left, asked after the first round trip has made it ready."""
+        """Ask for a lock that an earlier session left, once the first round trip made it ready."""
         try:
             found = await locking.reason(live.connection)
         except LinkError as err:
@@ -328,7 +328,7 @@ class SerialBoard:
         self._become(BoardState.READY, path, self._notes["restart"], identity)
 
     def _note(self, **notes: str) -> None:
-        """What a person should know of a board that works."""
+        """Log what a person should know about a working board."""
         self._notes |= notes
         status = self._status
         if status.state is BoardState.READY:

@@ -1,4 +1,4 @@
-"""What is wired to a board: from the settings to the wire, and over the board's own pins.
+"""Wiring of a board: from the settings to the wire, and over the board's own pins.
 
 The bytes and their hash decide whether anything has to be sent, so the same settings always give
 the same bytes. What comes back from a board is hostile until `read_entries` has passed it.
@@ -75,7 +75,7 @@ def wire_of(pins: Mapping[str, PinSettings]) -> bytes:
 
 
 def hash_of_wire(wire: bytes) -> bytes:
-    """What stands in the greeting of a board that has this configuration."""
+    """Return the hash that a board with this configuration sends in its greeting."""
     return hash_of(wire) if wire else NO_HASH
 
 

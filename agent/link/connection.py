@@ -89,7 +89,7 @@ class Connection:
         return self.session.greeting
 
     def keep_alive(self, is_holding: bool) -> None:  # noqa: FBT001 - a listener of the leases
-        """Whether the board has to hear from us all the time, because outputs hang on it."""
+        """Send frames all the time while outputs depend on it, else only when needed."""
         self.session.is_holding = is_holding
         self._turn()
 

@@ -1,4 +1,4 @@
-"""What a session has been through, in numbers for a person and for a test."""
+"""Counters of a session, for people and for tests."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ class Counters:
     clock: DeviceClock = field(default_factory=DeviceClock)
 
     def as_numbers(self) -> dict[str, float | None]:
-        """How the line is."""
+        """Return the line's quality as numbers."""
         return {
             "baud": self.baud or None,
             "frames": self.frames_sent + self.frames_received,
@@ -59,7 +59,7 @@ class Counters:
         }
 
     def in_words(self) -> str:
-        """How the line is, in half a sentence."""
+        """Return the line's quality as half a sentence."""
         said = self.as_numbers()
         words = f"{said['frames']} frames, {said['retries']} sent again, "
         words += f"{said['crc_errors']} damaged"

@@ -1,4 +1,4 @@
-"""Which port the board is on: the configured one, the one that udev names, or one that fits."""
+"""Choice of the board's port: the configured one, udev's name, or one that fits."""
 
 import asyncio
 import os
@@ -20,13 +20,13 @@ PortIdentity = tuple[str, int, int, int]
 
 
 class Ports(Protocol):
-    """Where a board may be found, and the way to it."""
+    """Ports where a board may be, and the way to open them."""
 
     async def find(self) -> str | None:
         """A path to try now; another one each time when several fit."""
 
     def identity(self, path: str) -> PortIdentity | None:
-        """Which device is behind the path; None when none is."""
+        """Return the device behind the path; None if there is none."""
 
     def missing(self) -> str:
         """A sentence for the person when nothing is found."""
@@ -80,7 +80,7 @@ class SerialPorts:
 
 
 def may_be_a_board(usb_id: str) -> bool:
-    """Whether a device with that `vendor:product` may be written to, to find out what it is."""
+    """Return true if a device with that `vendor:product` may be probed."""
     vendor = usb_id.partition(":")[0]
     return bool(vendor) and int(vendor, 16) in _VENDORS
 

@@ -1,4 +1,4 @@
-"""What a board tells by itself: subscriptions that outlive its connections.
+"""Events of a board: subscriptions that outlive its connections.
 
 Promises: an event is acknowledged only when its subscriber's queue has it; what was lost is told
 once, with the next event; a subscriber that is slow costs only its own events. Must not wait for
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class When(enum.Enum):
-    """What is worth an event."""
+    """Condition for an event."""
 
     # Another value, or one that is `low` away from the last
     CHANGE = wire.SUBSCRIBE_CHANGE
@@ -48,7 +48,7 @@ class When(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What to hear of.
+    """Subscription to a reading or input.
 
     Args:
         source: a reading by its name: a pin, `climate.humidity`, or `mcu_temperature`.
@@ -245,7 +245,7 @@ def _on_wire(value: float, reading: Reading) -> int:
 
 
 def _value_of(manifest: Manifest, reading: Reading, raw: int) -> Value:
-    """What the read method would tell."""
+    """Return the value that the read method would return."""
     told = Method(0, "told", "", result=(reading.field,))
     return unpack(manifest, told, struct.pack("<" + reading.field.format, raw))[reading.field.name]
 

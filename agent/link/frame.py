@@ -268,7 +268,7 @@ class Decoder:
 
     @property
     def dropped(self) -> int:
-        """How many pieces between delimiters were not a frame for us."""
+        """Number of pieces between delimiters that were no frame for us."""
         return self.crc_errors + self.malformed + self.overlong
 
     # The frame that `take` has just completed, without a copy; the next `take` overwrites it.

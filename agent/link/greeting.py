@@ -1,4 +1,4 @@
-"""What a board says of itself in HELLO_ACK."""
+"""Greeting of a board: the fields of HELLO_ACK."""
 
 import struct
 from dataclasses import dataclass
@@ -36,12 +36,12 @@ class Greeting:
 
     @property
     def is_understood(self) -> bool:
-        """Whether both sides speak a common version of the protocol."""
+        """True if both sides speak a common version of the protocol."""
         return MIN_PROTOCOL <= self.identity.protocol <= MAX_PROTOCOL
 
     @property
     def refusal(self) -> str:
-        """What to say of a board that is not understood."""
+        """Sentence about a board that speaks no common version."""
         return (
             f"the firmware {self.identity.firmware} on the board does not speak version "
             f"{MAX_PROTOCOL} of the link: flash the firmware that came with this agent"

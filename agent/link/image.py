@@ -29,7 +29,7 @@ class BadImage(BarnacleError):
 
 
 class About(msgspec.Struct, frozen=True):
-    """What an image says of itself."""
+    """Description inside a firmware image."""
 
     board: str
     build: int

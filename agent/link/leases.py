@@ -1,4 +1,4 @@
-"""Which outputs this agent holds, as bits of the wire format's masks.
+"""Outputs that this agent holds, as bits of the wire format's masks.
 
 Only what was switched on in this session is ever renewed: a lease that ended stays ended.
 """
@@ -78,7 +78,7 @@ class Leases:
 def is_at_rest(
     pin: Pin, method: Method, arguments: Mapping[str, Value], result: Mapping[str, Value]
 ) -> bool:
-    """Whether a write has brought the pin to its safe value, which nobody has to hold."""
+    """Return true if a write set the pin to its safe value, which needs no lease."""
     setting = method.arguments[-1]
     value = arguments.get(setting.name)
     match next((field.pins for field in method.arguments if field.pins), ""):
@@ -93,7 +93,7 @@ def is_at_rest(
 
 
 def renewal_interval_s(manifest: Manifest, lease_ms: int) -> float:
-    """How often to renew so that the shortest lease of any output holds."""
+    """Return the renewal interval that keeps the shortest lease of any output."""
     outputs = [pin.lease_ms for pin in manifest.pins if not MOVING.isdisjoint(pin.can)]
     shortest_ms = max(MIN_LEASE_MS, min([lease_ms, *outputs]))
     return shortest_ms / 1000 / RENEWALS_PER_LEASE

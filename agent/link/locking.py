@@ -1,4 +1,4 @@
-"""Why a board has locked its outputs at their safe values, and releasing them again."""
+"""Locks of a board's outputs at their safe values: their reason, and their release."""
 
 import struct
 
@@ -18,7 +18,7 @@ _REASONS = {
 
 
 async def reason(connection: Connection) -> int:
-    """Why the outputs are locked, as the wire format counts it; 0 when they are not.
+    """Return the lock's reason as a number of the wire format; 0 if there is no lock.
 
     Raises:
         LinkError: it cannot be asked.

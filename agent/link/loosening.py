@@ -1,4 +1,4 @@
-"""What a new configuration would allow that the old one does not, in words for the owner.
+"""Differences that make a new configuration looser than the old one, in words for the owner.
 
 What only makes an output safer is nobody's question.
 """

@@ -1,4 +1,4 @@
-"""What a board says it can do: methods with typed arguments, and pins with their names.
+"""Manifest of a board: methods with typed arguments, and pins with their names.
 
 `read_manifest` is the edge: what a board sends is hostile until it has passed there. What does
 not fit is left out with a line in the log; the rest of the board stays usable.

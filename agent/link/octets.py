@@ -39,7 +39,7 @@ def pack(field: Field, value: Value) -> bytes:
 
 
 def unpack(field: Field, payload: bytes) -> tuple[str, int]:
-    """What they look like, and how many bytes of the payload they took.
+    """Return the octets as text, and the number of payload bytes they took.
 
     Raises:
         CutOff: there are fewer than the length says.

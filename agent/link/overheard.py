@@ -1,4 +1,4 @@
-"""What arrived while nobody greeted back, and what that says of the device at the other end."""
+"""Bytes from a device that did not greet back, and what they reveal about it."""
 
 # A sign may arrive in two reads: so much of the latest bytes is looked at again
 _KEPT_BYTES = 64
@@ -17,7 +17,7 @@ _STRANGERS = (
 
 
 class Overheard:
-    """What a device that has not greeted back has said so far."""
+    """Bytes of a device that has not greeted back."""
 
     def __init__(self) -> None:
         self.is_echo = False
@@ -32,7 +32,7 @@ class Overheard:
         self._latest = heard[-_KEPT_BYTES:]
 
     def sentence(self, path: str) -> str:
-        """Why there is no session, for a person."""
+        """Return why there is no session, as a sentence for a person."""
         # First: a prompt may echo a greeting whole
         if self._stranger:
             return self._stranger.format(path=path)

@@ -26,7 +26,7 @@ _FLOAT_DIGITS = 7
 
 
 class BadAnswer(ValueError):
-    """What came back does not fit the manifest."""
+    """Answer that does not fit the manifest."""
 
 
 def range_of(field: Field) -> tuple[float | None, float | None]:
@@ -41,7 +41,7 @@ def range_of(field: Field) -> tuple[float | None, float | None]:
 
 
 def is_whole(field: Field) -> bool:
-    """Whether values of the field are whole numbers in their unit."""
+    """Return true if the field holds whole numbers of its unit."""
     return field.format in INTEGER_RANGES and float(field.scale).is_integer()
 
 

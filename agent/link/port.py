@@ -42,7 +42,7 @@ class Port(Protocol):
 
     @property
     def rates(self) -> Rates:
-        """What it was opened with, and what it may be set to."""
+        """Rates that the port was opened with and may be raised to."""
 
     def set_baud(self, baud: int) -> None:
         """Another rate from now on, for what is sent and for what arrives."""

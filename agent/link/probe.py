@@ -1,4 +1,4 @@
-"""What answers at a port: a board, or in a sentence why it is none.
+"""Probe of a port: the board's identity, or a sentence why there is none.
 
 Greets, and so begins a session: only for a port that no agent has open.
 """

@@ -18,7 +18,7 @@ _TOTAL_FORMAT = "<I"
 
 
 async def fetch_configuration(connection: Connection, wanted_hash: bytes) -> bytes:
-    """What the board has stored.
+    """Return the configuration that the board has stored.
 
     Raises:
         WrongDevice: what it sends is not what it announced.

@@ -23,14 +23,14 @@ RATE_SILENCE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """What a port was opened with, and how fast it may become; 0 is not known."""
+    """Rates of a port: at opening and at most; 0 is unknown."""
 
     start: int = 0
     top: int = 0
 
 
 class RateState(enum.Enum):
-    """How far the change of the rate has come."""
+    """Progress of a change of the rate."""
 
     # A higher one is possible and was not asked for yet
     WANTED = "wanted"
@@ -45,7 +45,7 @@ class RateState(enum.Enum):
 
 
 class RateStep(enum.Enum):
-    """What the session has to do now."""
+    """Next action of the session in a change of the rate."""
 
     NOTHING = "nothing"
     # Ask for `baud_wanted`
@@ -71,11 +71,11 @@ class LineRate:
 
     @property
     def is_pending(self) -> bool:
-        """Whether everything else has to wait, because the two ends may differ."""
+        """True if everything else must wait because the two ends may differ."""
         return self.state is RateState.OFFERED or self.state is RateState.TRIED
 
     def step(self, now_s: float) -> RateStep:
-        """What is due."""
+        """Return the action that is due."""
         if self.state is RateState.WANTED:
             self.state, self.is_sure = RateState.OFFERED, False
             self.due_at_s = now_s + RATE_ANSWER_S

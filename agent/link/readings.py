@@ -1,4 +1,4 @@
-"""What the pins of a board show as numbers, and what they can be set to, by the names people use.
+"""Readings and settable values of a board's pins, under the names that people use.
 
 The board knows a value by the pin's index and by which part of the reading it is; a person by the
 pin's name, and by `climate.humidity` where a pin shows several values.

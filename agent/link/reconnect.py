@@ -1,4 +1,4 @@
-"""How long to wait before the board is tried again."""
+"""Delay before the next try to reach the board."""
 
 import random
 

@@ -17,7 +17,7 @@ _LIST_HEADER_BYTES = 2
 
 
 class SlotState(enum.Enum):
-    """What a board does with a rule."""
+    """State of a rule on the board."""
 
     # There is none
     EMPTY = 0
@@ -34,7 +34,7 @@ class SlotState(enum.Enum):
 
 
 class Keeping(enum.Enum):
-    """Whether the rules will be there after a reset of the board."""
+    """Durability of the rules across a reset of the board."""
 
     STORED = 0
     # The board has nowhere to keep them

@@ -56,7 +56,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When all conditions hold: this output to this value, for this long, no more often."""
+    """Rule of a reflex: conditions, an output with its value, a duration and a rate."""
 
     name: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,22}$")]
     when: Annotated[
@@ -115,7 +115,7 @@ def pack_rule(manifest: Manifest, rule: Rule, *, enabled: bool = True) -> bytes:
 
 
 def read_rule(manifest: Manifest, raw: bytes) -> Rule:
-    """What a board has stored, in names and units as far as they are known.
+    """Return a stored rule in names and units, as far as they are known.
 
     Raises:
         BadRule: it is no rule.
@@ -258,7 +258,7 @@ def _condition_in_words(manifest: Manifest, condition: Condition) -> str:
 
 
 def _back(field: Field | None, condition: Condition) -> str:
-    """Where a comparison that held ends."""
+    """Return where a comparison that held ends."""
     if isinstance(condition.value, str):
         return condition.value
     away = condition.hysteresis if condition.comparison == "below" else -condition.hysteresis

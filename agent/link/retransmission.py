@@ -1,4 +1,4 @@
-"""When to send a frame again: RFC 6298, with the bounds of a serial line instead of a network."""
+"""Retransmission timing: RFC 6298, with the bounds of a serial line."""
 
 # Two frames of 256 bytes at 115200 baud take 45 ms, a short request and its answer 5 ms
 RTO_MIN_S = 0.03

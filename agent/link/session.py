@@ -45,7 +45,7 @@ _STOP_BEFORE_GREETING = encode(Frame(wire.ESTOP))
 
 
 class SessionState(enum.Enum):
-    """Where a session stands."""
+    """State of a session."""
 
     # HELLO is sent and repeated; nothing has come back
     GREETING = "greeting"
@@ -59,7 +59,7 @@ class SessionState(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What the board is asked; an urgent one overtakes those that wait, never those sent."""
+    """Request to the board; an urgent one overtakes waiting ones, never sent ones."""
 
     method: int
     arguments: bytes
@@ -69,7 +69,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the board said to a request; `code` 0 is success."""
+    """Answer of the board to a request; `code` 0 is success."""
 
     request_id: int
     code: int
@@ -166,24 +166,24 @@ class Session:
             self._sent_at_s = now_s
 
     def take_output(self) -> bytes:
-        """What is to be written to the port now."""
+        """Return the bytes to write to the port now, once."""
         output = b"".join(self._output)
         self._output.clear()
         return output
 
     def take_answers(self) -> list[Answer]:
-        """What the board has answered since the last time."""
+        """Return the answers since the last call."""
         answers, self._answers = self._answers, []
         return answers
 
     def take_events(self) -> list[bytes]:
-        """What the board has told by itself; to be kept before the next output is taken."""
+        """Return the events since the last call; keep them before the next output is taken."""
         events, self._events = self._events, []
         return events
 
     @property
     def due_at_s(self) -> float | None:
-        """When `tick` is needed next, if nothing is received before."""
+        """Time of the next `tick` if nothing is received before."""
         if self.is_over:
             return None
         if self.rate.is_pending and self.rate.due_at_s is not None:

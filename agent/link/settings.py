@@ -39,7 +39,7 @@ class WatchSettings(Section, frozen=True):
 
 
 class BoardSettings(Section, frozen=True):
-    """Where the board is; what is wired to it is the board's own to say."""
+    """Port and limits of a board; `pins` say what is wired to it."""
 
     # First word of the names of its tools: board_gpio_write
     name: Annotated[
@@ -67,12 +67,12 @@ class BoardSettings(Section, frozen=True):
 
     @property
     def start_baud(self) -> int:
-        """What its port is opened with."""
+        """Rate that the port is opened with."""
         return START_BAUD if self.baud == "auto" else self.baud
 
     @property
     def top_baud(self) -> int:
-        """What its port may be raised to."""
+        """Highest rate that the port may be raised to."""
         return TOP_BAUD if self.baud == "auto" else self.baud
 
     def __post_init__(self) -> None:

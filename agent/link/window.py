@@ -68,12 +68,12 @@ class SendWindow:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a frame could be sent now."""
+        """True if a frame could be sent now."""
         return bool(self._waiting) and self._fits(self._waiting[0])
 
     @property
     def due_at_s(self) -> float | None:
-        """When the oldest frame on its way is to be sent again."""
+        """Time when the oldest unacknowledged frame is sent again."""
         return self._on_way[0].sent_at_s + self.timer.rto_s if self._on_way else None
 
     def next_frame(self, now_s: float) -> Outgoing | None:
@@ -138,7 +138,7 @@ class SendWindow:
 
 
 class Arrival(enum.Enum):
-    """What a sequenced frame is to its receiver."""
+    """Relation of a sequenced frame to its receiver."""
 
     # The one expected: it counts
     NEW = "new"

@@ -1,4 +1,4 @@
-"""Which configuration a board runs with: the wanted one, or its own until the owner has agreed.
+"""Choice of a board's configuration: the wanted one, or its own until the owner agrees.
 
 Tighter or equal is done at once; looser waits for a yes. What is in force on the board is what
 this side uses, so that both always mean the same pin by the same number.
@@ -36,7 +36,7 @@ _NOTHING = b'{"pins":[],"v":1}'
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What the board runs with, and what a person should know of it."""
+    """Configuration that the board runs with, and its notice for a person."""
 
     entries: tuple[Entry, ...] = ()
     trouble: str = ""
@@ -60,7 +60,7 @@ class Wiring:
         return overlaid(manifest, in_force.entries, self._pins)
 
     def remembered(self) -> InForce:
-        """What was in force last, as far as is known."""
+        """Return the last known configuration in force."""
         try:
             return InForce(read_entries(self._seen.last() or b""))
         except WrongDevice:

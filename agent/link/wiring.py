@@ -119,7 +119,7 @@ class PinSettings(Section, frozen=True):
             raise ValueError(f"safe is off for {self.kind}")
 
     def given(self) -> dict[str, Any]:
-        """What was set to something else than its default."""
+        """Return the settings that differ from their defaults."""
         fields = msgspec.structs.fields(self)
         values = {field.name: getattr(self, field.name) for field in fields}
         return {

@@ -1,1 +1,1 @@
-"""How the machine itself is: what the kernel tells of it, read from a folder to be replaced."""
+"""State of the machine, read from the kernel's files in a folder that tests replace."""

@@ -1,4 +1,4 @@
-"""How worn the card is, and whether its file systems met errors.
+"""Wear of the card, and errors of its file systems.
 
 Only eMMC tells its wear; of an SD card nothing is known but the errors that it makes.
 """
@@ -16,7 +16,7 @@ _RESERVE_WORDS = {2: "80 % of the spare blocks are used", 3: "the spare blocks a
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What the machine's storage says of itself.
+    """State of the machine's storage.
 
     Args:
         used_percent: of its expected life, at most; None where it does not tell.

@@ -1,4 +1,4 @@
-"""Whether this machine has an address and a way out, from files of the kernel."""
+"""Address and default route of this machine, from files of the kernel."""
 
 import ipaddress
 import socket
@@ -18,7 +18,7 @@ _LOOPBACK = "lo"
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What leads out of the machine.
+    """Network state of the machine.
 
     Args:
         linked: interfaces with a cable or a radio connection.
@@ -53,7 +53,7 @@ def network(kernel: Kernel) -> Network:
 
 
 def name_servers(kernel: Kernel) -> list[str]:
-    """Whom this machine asks for addresses."""
+    """Return the configured name servers."""
     lines = (line.split() for line in kernel.text("etc/resolv.conf").splitlines())
     return [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]
 

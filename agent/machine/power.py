@@ -1,4 +1,4 @@
-"""Whether the supply is too weak, and whether the Pi's firmware slows the processor down for it.
+"""Supply voltage and throttling, as the Pi's firmware reports them.
 
 Two files tell, and a kernel may have none of them: Raspberry Pi OS has both, Debian's own kernel
 (6.12) neither, since it is built without the driver `raspberrypi-hwmon`.
@@ -26,7 +26,7 @@ SLOWED = frozenset(_BITS[bit] for bit in (1, 2, 3))
 
 
 def throttled(kernel: Kernel) -> list[str] | None:
-    """What is wrong with the supply or the speed; empty if all is well, None if nobody tells."""
+    """Return supply and speed problems; empty if all is well, None if unknown."""
     told = parse_throttled(kernel.text(_FIRMWARE_FILE))
     alarm = _alarm(kernel)
     if alarm is None:
@@ -36,7 +36,7 @@ def throttled(kernel: Kernel) -> list[str] | None:
 
 
 def parse_throttled(text: str) -> list[str] | None:
-    """What the firmware's bits say, such as `0x50005`; empty if all is well."""
+    """Return the problems in the firmware's bits, such as `0x50005`; empty if all is well."""
     try:
         bits = int(text.strip(), 16)
     except ValueError:

@@ -16,7 +16,7 @@ from agent.machine.wireless import Wireless
 
 
 class Readings:
-    """What this machine says of itself, as it is at the moment of each call.
+    """Readings of this machine, taken at each call.
 
     Args:
         folder: on the disk whose room is told.

@@ -1,4 +1,4 @@
-"""How much room a folder's file system has, and of which kind it is."""
+"""Free space and kind of a folder's file system."""
 
 import os
 from collections.abc import Callable

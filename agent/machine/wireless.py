@@ -1,4 +1,4 @@
-"""How well the Wi-Fi is heard, from `/proc/net/wireless`: no program, no netlink."""
+"""Signal of the Wi-Fi, from `/proc/net/wireless`: no program, no netlink."""
 
 from dataclasses import dataclass
 

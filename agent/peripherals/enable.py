@@ -29,7 +29,7 @@ class EnableLine(Protocol):
 
 
 def missing_library() -> str:
-    """Why no pin of this machine can be driven, as far as can be seen without trying."""
+    """Return why no pin of this machine can be driven, as far as visible without trying."""
     if importlib.util.find_spec("gpiozero") is None:
         return f"enable_gpio needs gpiozero, which is not here: {HOW_TO_INSTALL}"
     return ""
@@ -54,7 +54,7 @@ def open_line(gpio: int) -> EnableLine:
 
 @contextlib.contextmanager
 def refusals(gpio: int | None) -> Iterator[None]:
-    """What the library says, as a `PinRefused` with a sentence."""
+    """Turn the library's errors into `PinRefused` with a sentence."""
     import gpiozero  # noqa: PLC0415 - as above
 
     known: list[type[Exception]] = [gpiozero.GPIOZeroError, OSError, RuntimeError]

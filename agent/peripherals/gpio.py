@@ -44,7 +44,7 @@ Later = Callable[[float, Callable[[], None]], CallOff]
 
 
 def trouble_with_pins(devices: Path = DEVICES) -> str:
-    """Why no pin of this machine can be used, as far as can be seen without trying; or nothing."""
+    """Return why no pin of this machine can be used, as far as visible without trying."""
     if not any(devices.glob("gpiochip*")):
         return f"this machine has no {devices}/gpiochip*: remove [pins], or let the agent see them"
     if importlib.util.find_spec("gpiozero") is None:
@@ -82,7 +82,7 @@ class PiPins:
                     _log.warning("%s", err)
 
     def read(self, name: str) -> bool:
-        """Whether it is on.
+        """Return true if the pin is on.
 
         Raises:
             PinRefused: it cannot be had.

@@ -44,7 +44,7 @@ OpenBus = Callable[[int], Bus]
 
 
 def trouble_with_buses(devices: Path = DEVICES) -> str:
-    """Why no bus of this machine can be used, as far as can be seen without trying; or nothing."""
+    """Return why no bus of this machine can be used, as far as visible without trying."""
     if not any(devices.glob("i2c-*")):
         return (
             f"this machine has no {devices}/i2c-*: switch it on with `raspi-config nonint do_i2c 0`"
@@ -156,7 +156,7 @@ def _is_there(bus: Bus, address: int) -> bool:
 
 @contextlib.contextmanager
 def _told(name: str, device: I2cSettings) -> Iterator[None]:
-    """What the kernel says, as a sentence."""
+    """Turn the kernel's errors into sentences."""
     try:
         yield
     except OSError as err:

@@ -22,7 +22,7 @@ _INTERNAL = "sqlite_"
 
 
 def made_by_later(path: Path) -> list[Path]:
-    """What a later version left of this database, newest first."""
+    """Return the files that a later version left beside this database, newest first."""
     return sorted(path.parent.glob(f"{path.name}.later.*"), reverse=True)
 
 
@@ -96,7 +96,7 @@ def _carry(database: sqlite3.Connection, table: str) -> None:
 
 
 def _columns(database: sqlite3.Connection, of: str, table: str) -> list[str]:
-    """What can be written: generated columns are not among them."""
+    """Return the columns that can be written, without generated ones."""
     return [str(row[1]) for row in database.execute(f"PRAGMA {of}.table_info({_quoted(table)})")]
 
 

@@ -51,7 +51,7 @@ class DatabaseWorker:
         self._flush: asyncio.TimerHandle | None = None
 
     async def transact(self, job: Job[R]) -> R:
-        """What `job` returns, after its changes are durable.
+        """Run `job` in a transaction and return its result after its changes are durable.
 
         Raises:
             StorageFull: nothing was changed.
@@ -60,7 +60,7 @@ class DatabaseWorker:
         return await loop.run_in_executor(self._thread, self._run, job, _CHANGE)
 
     async def look(self, job: Job[R]) -> R:
-        """What `job`, which changes nothing, returns; a disk that takes no writes does not matter.
+        """Run `job`, which changes nothing, and return its result; works on a read-only disk.
 
         Raises:
             StorageFull: there is nothing to look at, and no room to make it.

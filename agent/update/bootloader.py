@@ -1,4 +1,4 @@
-"""What the Pi's boot loader reads: config.txt names the slot, tryboot.txt another one for once.
+"""Files of the Pi's boot loader: config.txt names the slot, tryboot.txt another one for once.
 
 One letter of config.txt decides, and it is written in its place: one sector, which a power cut
 leaves old or new. A rename would rewrite the folder, and a cut in it leaves two names for one file.
@@ -147,7 +147,7 @@ def bring(firmware: Path) -> None:
 
 
 def _put_right(firmware: Path) -> None:
-    """What a cut left of an earlier write would have the kernel give up in the next."""
+    """Repair what a cut left of an earlier write, before the kernel gives it up in the next."""
     device = _output("findmnt", "--noheadings", "--output", "SOURCE", str(firmware))
     if _succeeds("umount", str(firmware)):
         _succeeds("fsck.vfat", "-a", device)
@@ -155,7 +155,7 @@ def _put_right(firmware: Path) -> None:
 
 
 def _place_on_partition(path: Path, at: int) -> int:
-    """Where a byte of a file is, counted from the beginning of its file system."""
+    """Return the position of a byte of a file, from the beginning of its file system."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         told = fcntl.ioctl(handle, _FIGETBSZ, struct.pack("i", 0))
@@ -178,7 +178,7 @@ def _config(firmware: Path) -> bytes:
 
 
 def _place(content: bytes) -> tuple[int, str]:
-    """Where the letter of the slot is, and which."""
+    """Return the position of the slot's letter, and the letter."""
     found = list(_PREFIX.finditer(content))
     if len(found) != 1:
         raise UpdateRefused(

@@ -1,4 +1,4 @@
-"""What an update is made of: a signed manifest, then each part as it is, one after another.
+"""Bundle of an update: a signed manifest, then each part.
 
 Nothing of a part is believed before the manifest's signature was; `image/lib/bundle.py` writes it.
 """
@@ -38,7 +38,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What the bundle is; `needs` is the oldest version that can be updated by it."""
+    """Manifest of a bundle; `needs` is the oldest version that it can update."""
 
     version: Version
     built_s: int
@@ -92,7 +92,7 @@ class Stream:
 
 
 async def read_header(stream: Stream) -> tuple[bytes, bytes]:
-    """What is signed, and the signature; neither is believed yet.
+    """Read the signed part and the signature; neither is verified yet.
 
     Raises:
         UpdateRefused: this is no update.

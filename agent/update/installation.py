@@ -55,7 +55,7 @@ class Installation:
         self._all_bytes = 0
 
     async def run(self, pieces: AsyncIterator[bytes], *, may_go_back: bool = False) -> Manifest:
-        """What is now in the other slot.
+        """Install the pieces in the other slot and return their manifest.
 
         Raises:
             UpdateRefused: what runs goes on to run, and the other slot starts nothing.
@@ -167,7 +167,7 @@ class Installation:
             raise UpdateRefused(f"the update is damaged: {part.name} is not what was signed")
 
     def _read_again(self, manifest: Manifest) -> None:
-        """What the card gives back, not what the kernel still has in memory."""
+        """Read the slot back from the card, not from the kernel's memory."""
         for part in manifest.parts:
             digest, left = hashlib.sha256(), part.size_bytes
             with self._place(part).open("rb", buffering=0) as file:

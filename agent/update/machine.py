@@ -1,4 +1,4 @@
-"""Which system runs here, and where the other one goes: what the image says of itself.
+"""Running system and target slot of an update, as the image describes them.
 
 Only looks. A machine that was not started from an image of ours has no slots and is refused.
 """

@@ -1,4 +1,4 @@
-"""What came of an update, told to the owner once by whichever version runs then.
+"""News of an update's outcome, told to the owner once by the version that runs then.
 
 Only looks at a record: updates are root's work.
 """

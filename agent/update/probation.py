@@ -1,4 +1,4 @@
-"""Whether a new version is healthy: asked of the service manager, for ten minutes without a break.
+"""Probation of a new version: ten healthy minutes without a break, by the service manager.
 
 The agent's own watchdog is told of a pass only after one that has looked at everything; here its
 age is what counts. Judges, and does nothing.
@@ -30,7 +30,7 @@ _ASKED = "ActiveState,SubState,NRestarts,Result,WatchdogTimestampMonotonic"
 
 
 class Health(enum.Enum):
-    """How it looks now."""
+    """Health of a version now."""
 
     # Started, and its watchdog has heard of a pass just now
     HEALTHY = "healthy"
@@ -51,7 +51,7 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What comes of the trial; `reason` where it is not kept."""
+    """Verdict of a trial; `reason` if the version is not kept."""
 
     is_kept: bool
     reason: str = ""
@@ -83,7 +83,7 @@ async def judge(look: Look, clock: Clock, healthy_s: float = HEALTHY_S) -> Verdi
 
 
 def look_at_service(failed_before: Sequence[str] = ()) -> Sign:
-    """How the agent's service is, and whether another unit of ours has failed."""
+    """Return the state of the agent's service, and of the other units of ours."""
     told = _asked("show", _UNIT, f"--property={_ASKED}")
     shown = dict(line.split("=", 1) for line in told.splitlines() if "=" in line)
     failed = [unit for unit in failed_units() if unit not in failed_before]
@@ -97,7 +97,7 @@ def failed_units() -> list[str]:
 
 
 def sign_of(shown: dict[str, str], failed: list[str], now_s: float) -> Sign:
-    """What the properties of the service mean.
+    """Return the meaning of the service's properties.
 
     Args:
         failed: units of ours that have failed.
@@ -124,7 +124,7 @@ def _why(sign: Sign) -> str:
 
 
 def _asked(*words: str) -> str:
-    """What `systemctl` answers; nothing where it does not, which is no health."""
+    """Return the answer of `systemctl`; empty if there is none, which counts as unhealthy."""
     try:
         done = run_program(["systemctl", "--no-pager", *words], _ANSWER_S)
     except (FileNotFoundError, subprocess.TimeoutExpired):

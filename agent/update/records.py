@@ -1,4 +1,4 @@
-"""What is kept of an update on the data partition, for both systems: whoever starts reads it.
+"""Records of an update on the data partition, read by both systems at start.
 
 Written by root, read by everybody; a record that cannot be read is none.
 """
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class Phase(enum.Enum):
-    """How far a new version has come."""
+    """Phase of a new version."""
 
     # Whole in its slot, verified; nobody has asked for a start of it
     WRITTEN = "written"
@@ -44,7 +44,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of it; `at_s` tells one from the other."""
+    """Outcome of an update; `at_s` tells one from the other."""
 
     version: str
     from_version: str
@@ -54,7 +54,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What the slot that does not run holds, whole."""
+    """Content of the idle slot, if it is whole."""
 
     slot: str
     version: str

@@ -1,4 +1,4 @@
-"""Who made an update: Ed25519, verified by the system's own openssl against keys of the image.
+"""Signature of an update: Ed25519, verified by the system's openssl against keys of the image.
 
 Debian's `ca-certificates` brings the program, so that no library is loaded for it. Without a key,
 and without the program, nothing is believed.

@@ -1,4 +1,4 @@
-"""Where an update comes from: a file, or a URL that is followed on from where it was cut.
+"""Source of an update: a file, or a URL whose download resumes after a cut.
 
 The owner names the URL, so that it may be a machine at home; where it redirects to is public.
 What comes is believed by its signature alone, whoever sends it.
@@ -108,7 +108,7 @@ class Download:
                 yield wanted
 
     def _skipped(self, answer: HttpAnswer) -> int:
-        """How much of the answer we have already."""
+        """Return how many bytes of the answer are already here."""
         if answer.status == _WHOLE:
             return self._at_bytes
         begins = f"bytes {self._at_bytes}-"

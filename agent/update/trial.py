@@ -31,7 +31,7 @@ Restart = Callable[[str], None]
 
 
 class Standing(enum.Enum):
-    """Where the running system stands."""
+    """Standing of the running system in a trial."""
 
     # Nothing waits, or what waited is settled now
     SETTLED = "settled"
@@ -79,7 +79,7 @@ class Trials:
         self.restart("" if by_switch else TRYBOOT)
 
     def settle(self) -> Standing:
-        """What the start of this system means; the first that is done at each."""
+        """Decide what this system's start means; the first step of each start."""
         trial = self.records.trial()
         if trial is None:
             return Standing.SETTLED

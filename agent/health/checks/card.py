@@ -53,7 +53,7 @@ def _finding(readings: Readings) -> Finding:
 
 
 def _complaints(path: Path) -> Iterator[str]:
-    """What the kernel said of cards since the start, where we may read it."""
+    """Yield the kernel's complaints about cards since the start, if we may read them."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

@@ -43,7 +43,7 @@ def _is_name(host: str) -> bool:
 
 
 async def _looked_up(patient: Patient, host: str) -> str:
-    """Why it is not found; empty where it is."""
+    """Return why the name is not found; empty if it is."""
     try:
         await in_daemon_thread(lambda: patient.look_up(host))
     except OSError as err:

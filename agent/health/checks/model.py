@@ -16,13 +16,13 @@ _REMEDY = "run scripts/setup to build it again"
 
 
 class _About(msgspec.Struct, frozen=True):
-    """What is said of the files beside it; a model of one's own need not say it."""
+    """Checksums beside the model's files; a model of one's own may lack them."""
 
     sha256: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 async def check(patient: Patient) -> Finding:
-    """Whether it works is another check's: this one says which file is to blame."""
+    """Name the damaged file of the model; another check says if the model works."""
     folder = patient.model_dir
     if folder is None:
         return Finding.ok("no model of this machine is used")

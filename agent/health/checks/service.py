@@ -1,4 +1,4 @@
-"""How well is the service kept apart from the machine? systemd has a number for it."""
+"""Check of the service's protection, by systemd's own score."""
 
 import asyncio
 import re
@@ -47,7 +47,7 @@ def parse_score(said: str) -> float | None:
 
 
 async def asked(program: Path) -> str:
-    """What it says; nothing where it cannot be asked."""
+    """Return the program's output; empty if it cannot be run."""
     try:
         process = await asyncio.create_subprocess_exec(
             program,

@@ -33,7 +33,7 @@ async def check(patient: Patient) -> Finding:
 
 
 def _room_mb(folder: Path) -> tuple[int, int]:
-    """What is free and what there is, in the folder or where it would be made; by writing there."""
+    """Return free and total space of the folder, or of where it would be made, by writing there."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     with tempfile.TemporaryFile(dir=existing) as file:
         file.write(b"x")

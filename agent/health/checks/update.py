@@ -1,4 +1,4 @@
-"""How did the last update of the system end, and can there be another one? Cards of ours alone."""
+"""Check of the last system update, and of the way to the next; only for our own cards."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What every repair has in common: it touches what is the agent's own, and says what it did."""
+"""Base of every repair: it touches only what is the agent's own, and says what it did."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from agent.health.base import Patient
 
 @dataclass(frozen=True, slots=True)
 class Deed:
-    """What was put right, or a sentence on what keeps it from being."""
+    """Deed of a repair, or a sentence about what prevents it."""
 
     sentence: str
     is_done: bool = True

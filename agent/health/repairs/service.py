@@ -39,7 +39,7 @@ async def is_active(program: Path) -> bool:
 
 
 async def asked(program: Path, *words: str) -> bool:
-    """Whether the service manager did it."""
+    """Ask the service manager; return true if it did it."""
     try:
         process = await asyncio.create_subprocess_exec(
             program,

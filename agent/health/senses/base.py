@@ -1,4 +1,4 @@
-"""What every sense has in common: it judges the readings and says a sentence while they matter."""
+"""Base of every sense: it judges the readings and says a sentence while they matter."""
 
 from dataclasses import dataclass
 from typing import Protocol

@@ -11,7 +11,7 @@ QUIET_S = 600.0
 
 
 class Episode:
-    """What one sense has to say.
+    """Episode of one sense's trouble.
 
     Args:
         said: of an episode that an earlier run has told of already.
@@ -29,7 +29,7 @@ class Episode:
         self._well_since_s: float | None = None
 
     def look(self, readings: Readings, now_s: float) -> bool:
-        """Whether it begins, or is over; `said` tells which."""
+        """Return true if an episode begins or ends; `said` tells which."""
         found = self._sense.judge(readings, is_on=bool(self.said))
         self.due_s = now_s + (USUAL_EVERY_S if found is None else self._sense.every_s)
         if found is None:

@@ -56,7 +56,7 @@ class Watching:
         self._episodes = [Episode(sense, told.get(sense.name, "")) for sense in senses]
 
     def sentences(self) -> tuple[str, ...]:
-        """What hurts; mostly nothing."""
+        """Return the present troubles; usually none."""
         return tuple(episode.said for episode in self._episodes if episode.said)
 
     async def run(self, tell: Tell) -> None:
@@ -67,7 +67,7 @@ class Watching:
             await self._clock.sleep(self._pause_s())
 
     def look(self) -> list[str]:
-        """What begins to hurt, at the senses whose time has come."""
+        """Return the new troubles, from the senses whose time has come."""
         changed = list(self._changed())
         begun = [episode.said for episode in changed if episode.said]
         for episode in changed:
