@@ -1,1 +1,1 @@
-"""What the agent remembers."""
+"""Long-term memory of the agent."""

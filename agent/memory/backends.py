@@ -30,7 +30,7 @@ _MAX_URL_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a backend is made of.
+    """Ingredients of a backend.
 
     Args:
         state_dir: where the local ones keep their files.
@@ -64,7 +64,7 @@ def open_backend(place: Place, name: Backend | None = None) -> Memory:
 
 
 def where(place: Place, name: Backend) -> str:
-    """Where its memories are, for people."""
+    """Return where the backend keeps its memories, for people."""
     match name:
         case "sqlite" | "lucid":
             return str(place.brain_db)
@@ -79,7 +79,7 @@ def where(place: Place, name: Backend) -> str:
 
 
 def may_hold_memories(place: Place, name: Backend) -> bool:
-    """Whether it is worth opening; nothing is made or changed by looking."""
+    """Return true if the backend is worth opening; looking changes nothing."""
     match name:
         case "sqlite" | "lucid":
             return _has_rows(place.brain_db)

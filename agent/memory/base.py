@@ -52,7 +52,7 @@ def without_recalled(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Who stores or asks, and where: a recall sees what `owners` names, nothing else.
+    """Scope of a store or a recall: a recall sees the memories of `owners`, nothing else.
 
     A memory is kept for the first of `person`, `group` and `device` that is set; for everybody
     where none is. `session` is kept for reference and narrows only where `list` is asked for it.
@@ -65,18 +65,18 @@ class Scope:
 
     @property
     def owner(self) -> str:
-        """Whose a memory with this scope is."""
+        """Owner of a memory with this scope."""
         return self.owners[0]
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """Whose memories are seen from here, the closest first; everybody's at the end."""
+        """Owners whose memories are seen from here, the closest first, everybody's last."""
         kinds = (("person", self.person), ("group", self.group), ("device", self.device))
         named = (f"{kind}:{name}" for kind, name in kinds if name is not None)
         return (*named, EVERYBODYS)
 
     def sees(self, other: "Scope") -> bool:
-        """Whether a memory with that scope may be recalled here."""
+        """Return true if a memory with that scope may be recalled here."""
         return other.owner in self.owners
 
 
@@ -120,7 +120,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class MemoryStats:
-    """What a store holds; `details` is what only its backend knows, as names and sentences."""
+    """Numbers of a store; `details` come from its backend, as names and sentences."""
 
     backend: str
     count: int = 0
@@ -165,7 +165,7 @@ class Memory(Protocol):
         """Newest first."""
 
     async def forget(self, key: str, scope: Scope) -> bool:
-        """Whether the owner of the scope had such a memory, and it is gone now."""
+        """Remove the memory; return true if the owner of the scope had it."""
 
     async def count(self, scope: Scope | None = None) -> int: ...
 
@@ -187,7 +187,7 @@ class Memory(Protocol):
 
 @runtime_checkable
 class Curated(Protocol):
-    """What a store that can change its memories does besides; found by `isinstance`."""
+    """Extra operations of a store that can change its memories; found by `isinstance`."""
 
     async def mark(
         self, key: str, scope: Scope, *, pinned: bool | None = None, importance: float | None = None
@@ -213,7 +213,7 @@ class Curated(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a store may keep; older conversations and more memories than that go."""
+    """Limits of a store; older conversations and surplus memories are removed."""
 
     conversation_days: int = 30
     max_memories: int = 100_000
@@ -221,7 +221,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
-    """What upkeep did: conversations pruned, duplicates hidden, memories evicted."""
+    """Result of upkeep: conversations pruned, duplicates hidden, memories evicted."""
 
     pruned: int = 0
     merged: int = 0

@@ -55,7 +55,7 @@ class Brain:
         self.failures = 0
 
     async def run(self, job: Callable[[sqlite3.Connection], R]) -> R:
-        """What the job returns, in a transaction of its own and in the database's thread.
+        """Run the job in a transaction of its own, in the database's thread, and return its result.
 
         Raises:
             MemoryUnavailable: nothing was changed, unless it took too long.

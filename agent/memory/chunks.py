@@ -43,7 +43,7 @@ class Chunk:
 
     @property
     def content(self) -> str:
-        """What is searched and shown."""
+        """Text that is searched and shown."""
         return f"{self.heading}\n{self.text}" if self.heading else self.text
 
 

@@ -1,4 +1,4 @@
-"""How close the words of a memory are to those of a question, one by one (late interaction).
+"""Closeness of a memory's words to those of a question, one by one (late interaction).
 
 Of each token's vector only the signs are kept: 48 bytes for 384 dimensions, 1.1 KB for a turn of
 a conversation. They are read for the memories that are looked at closely and stay out of RAM

@@ -47,7 +47,7 @@ Listen = Callable[[int, int], Awaitable[Sequence[Heard]]]
 
 
 class _Progress(msgspec.Struct, frozen=True):
-    """How far everything was done; `attempts` on the batch that comes next."""
+    """Progress of consolidation; `attempts` on the next batch."""
 
     kept: int = 0
     drawn: int = 0
@@ -155,7 +155,7 @@ class Consolidation:
         return stored
 
     async def _learn(self, fact: extraction.Fact, person: str, source: str) -> bool:
-        """Whether it is new: what is known already keeps its own source and trust."""
+        """Store the fact; return true if it is new. A known one keeps its source and trust."""
         scope = Scope(person)
         if await self._memory.get(key_of(fact.content), scope) is not None:
             return False

@@ -1,4 +1,4 @@
-"""What a question asks for besides its words: of whom, of when, and what kind of answer.
+"""Cues of a question besides its words: person, time and kind of answer.
 
 Only surface signs of a few languages; where none is found, nothing is said and nothing changes.
 """
@@ -82,7 +82,7 @@ class Day:
     day: int | None = None
 
     def nearness(self, at_s: float) -> float:
-        """How well a memory of that time fits, 0..1; of what happened is told a little later."""
+        """Return how well a memory's time fits, 0..1; people tell of an event a little later."""
         try:
             then = datetime.fromtimestamp(at_s, UTC)
         except (ValueError, OverflowError, OSError):
@@ -97,7 +97,7 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Cues:
-    """What a question gives away."""
+    """Cues in a question."""
 
     words: frozenset[str]
     day: Day | None
@@ -108,7 +108,7 @@ class Cues:
         return frozenset(one for one in speakers if one and set(_words(one)) <= self.words)
 
     def has_answer(self, content: str) -> bool:
-        """Whether there is a time, a number or a name where one is asked for."""
+        """Return true if the content has the time, number or name that is asked for."""
         return self.answer is not None and self.answer.search(content) is not None
 
 
@@ -120,7 +120,7 @@ def cues_of(question: str) -> Cues:
 
 @lru_cache(maxsize=512)
 def speaker_of(content: str) -> str:
-    """Who says it, where the content begins with a name and a colon; else an empty text."""
+    """Return the speaker if the content begins with a name and a colon; else an empty text."""
     found = _SPEAKER.match(content[:100])
     return found[1].casefold() if found else ""
 

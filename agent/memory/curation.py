@@ -49,7 +49,7 @@ def supersede(
 
 
 def may_hide(new: MemoryEntry, old: MemoryEntry) -> bool:
-    """Whether one memory may take another's place."""
+    """Return true if the new memory may replace the old one."""
     are_apart = old.memory_id != new.memory_id and old.scope.owner == new.scope.owner
     are_shown = old.superseded_by is None and new.superseded_by is None
     is_allowed = not old.pinned and new.provenance >= old.provenance

@@ -49,7 +49,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Refreshed:
-    """What a look at the folder came to, in files."""
+    """Changes that a look at the folder found, in files."""
 
     indexed: int = 0
     removed: int = 0
@@ -78,7 +78,7 @@ class Documents:
 
     @property
     def troubles(self) -> dict[str, str]:
-        """Why files are not in the index, by their paths."""
+        """Reasons why files are not in the index, by path."""
         known = self._known or {}
         return {name: one.trouble for name, one in known.items() if one.trouble}
 
@@ -177,7 +177,7 @@ class Documents:
                 await self._index.forget(entry.key, Scope())
 
     async def _known_files(self) -> dict[str, _Known]:
-        """What the index has; nothing where the file that tells it does not fit the index."""
+        """Return the files in the index; none if its list does not fit the index."""
         if self._known is None:
             known = await asyncio.to_thread(_load, self._state_file)
             # What could not be read may be readable now: something was installed

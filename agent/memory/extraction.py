@@ -95,7 +95,7 @@ def facts_of(answer: str, texts: Sequence[str], provenance: Provenance) -> list[
 
 
 def trust_of(text: str, provenance: Provenance) -> Provenance:
-    """How far a message speaks for its sender: what looks pasted does not."""
+    """Return how far a message speaks for its sender: pasted text does not."""
     is_pasted = len(text) > PASTED_CHARS or _PASTED.search(text) is not None
     return Provenance.WEB if is_pasted else provenance
 

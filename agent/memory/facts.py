@@ -1,4 +1,4 @@
-"""What the store of `brain.db` knows of itself, by name: small texts that outlive a restart."""
+"""Notes of `brain.db` about itself, by name: small texts that outlive a restart."""
 
 import sqlite3
 

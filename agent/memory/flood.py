@@ -29,7 +29,7 @@ _TRUSTED_NAMES = json.dumps([one.name.lower() for one in Provenance if one >= TR
 
 
 def is_flooded(candidates: Sequence[Turn], places: int) -> bool:
-    """Whether these have taken every place, and people vouch for none of them."""
+    """Return true if these fill every place and no person vouches for any of them."""
     return len(candidates) >= places and all(one.provenance < TRUSTED for one in candidates)
 
 

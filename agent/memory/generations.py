@@ -45,7 +45,7 @@ class Generation:
     digest: str
 
     def is_whole(self) -> bool:
-        """Whether it is byte for byte what was written."""
+        """Return true if the file is byte for byte as it was written."""
         digest = hashlib.sha256()
         held = b""
         with self.path.open("rb") as file:
@@ -163,7 +163,7 @@ class Generations:
 
 
 def _generation(path: Path) -> Generation | None:
-    """What is at that path, if it has an end."""
+    """Return the snapshot at that path if it is complete."""
     try:
         with path.open("rb") as file:
             file.seek(-min(snapshot.END_BYTES, path.stat().st_size), os.SEEK_END)

@@ -32,7 +32,7 @@ STOP_TIMEOUT_S = 10.0
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What was done last; `trouble` is a sentence, or empty."""
+    """Report of the last upkeep; `trouble` is a sentence, or empty."""
 
     at_s: float = 0.0
     pruned: int = 0
@@ -60,7 +60,7 @@ class Report(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Chores:
-    """What hygiene does besides, as the agent is made.
+    """Chores of hygiene beyond the store, set by the agent.
 
     Args:
         archive: where old conversations go; None lets them go for good.
@@ -167,7 +167,7 @@ class Hygiene:
 
 
 def last_report(path: Path) -> Report:
-    """What was done last; an empty one where nothing is known."""
+    """Return the last report; an empty one if there is none."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=Report)
     except (OSError, msgspec.DecodeError, UnicodeError, RecursionError):

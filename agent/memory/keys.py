@@ -23,7 +23,7 @@ def key_of(content: str) -> str:
 
 
 def searched_text(key: str, content: str) -> str:
-    """What a memory is found by: its content, and its key where somebody chose one."""
+    """Return the searched text of a memory: its content, and its key if somebody chose one."""
     return content if key == key_of(content) else f"{key.replace('_', ' ')}: {content}"
 
 

@@ -130,7 +130,7 @@ class LucidMemory:
         return await self._local.restore(entry)
 
     async def remember_snapshot(self, digest: str) -> None:
-        """What is in the file is what a snapshot has."""
+        """Note the file's content as the snapshot's content."""
         if isinstance(self._local, KnowsSnapshots):
             await self._local.remember_snapshot(digest)
 
@@ -296,7 +296,7 @@ def _digest(content: str) -> str:
 
 
 def _fit(query: str, content: str) -> float:
-    """Which part of the asked words it has: it comes without a score."""
+    """Return the share of the asked words in the content; lucid gives no score."""
     asked = asked_tokens(query, _MAX_ASKED_TOKENS)
     has = set(tokens(content))
     return sum(token in has for token in asked) / len(asked) if asked else 0.0

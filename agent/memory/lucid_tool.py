@@ -67,13 +67,13 @@ class LucidTool:
 
     @property
     def is_resting(self) -> bool:
-        """Whether it has failed a moment ago and is left alone."""
+        """True for a while after a failure; the tool is left alone then."""
         if self._failed_at_s is None:
             return False
         return self._clock.monotonic_s() < self._failed_at_s + COOL_DOWN_S
 
     async def context(self, query: str) -> list[Found]:
-        """What it remembers about that; nothing while it rests."""
+        """Return the tool's memories for the query; none while it rests."""
         answer = await self._run(RECALL_TIMEOUT_S, "context", _argument(query))
         if answer is None:
             return []
@@ -82,7 +82,7 @@ class LucidTool:
         return found or []
 
     async def store(self, content: str, category: str) -> bool:
-        """Whether it has taken a memory."""
+        """Store a memory; return true if the tool accepted it."""
         kind = f"--type={_KINDS.get(category, 'learning')}"
         answer = await self._run(STORE_TIMEOUT_S, "store", _argument(content), kind)
         is_taken = answer is not None and _says_success(answer)
@@ -91,7 +91,7 @@ class LucidTool:
         return is_taken
 
     async def _run(self, timeout_s: float, *arguments: str) -> str | None:
-        """What it prints; None when it failed, which is remembered."""
+        """Run the tool and return its output; None after a failure, which is remembered."""
         if self.is_resting:
             return None
         try:

@@ -82,7 +82,7 @@ class MarkdownKeeper:
 
 
 def _page(path: Path) -> Page:
-    """What the place of a line says of it when the line itself does not."""
+    """Return the defaults of a line by its place in the files."""
     if path.parent.name != _DAYS or path.name == _CORE_FILE:
         return Page(CORE, path.stat().st_mtime)
     year, month, day = map(int, path.stem.split("-"))
@@ -120,7 +120,7 @@ def _write(handle: int, content: bytes) -> None:
 
 
 def _ending(path: Path) -> str:
-    """What has to stand between the end of a file and what is added."""
+    """Return the text that must separate the end of a file from an addition."""
     text = _text(path)
     if Page.is_cut_off(text):
         return f"\n{CUT_OFF}\n\n"

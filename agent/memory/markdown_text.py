@@ -33,14 +33,14 @@ _SAID_BY_DEFAULT: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What holds for every item of a file that does not say otherwise."""
+    """Defaults of a file for items that do not say otherwise."""
 
     category: str
     written_at_s: float
 
     @staticmethod
     def is_cut_off(text: str) -> bool:
-        """Whether the last item of a file is not whole."""
+        """Return true if the last item of a file is incomplete."""
         *_, last = [None, *_items(text)]
         return last is not None and last.is_cut_off(has_end=text.endswith("\n"))
 
@@ -102,7 +102,7 @@ def parse(text: str, page: Page) -> Iterator[MemoryEntry]:
 
 
 def _times(items: list[_Item], written_at_s: float) -> list[float]:
-    """When each was written: what does not say it stands after what was there before."""
+    """Return each item's time; an item without one follows the item before it."""
     said = [item.fields.get("updated_at_s") for item in items]
     known = [float(one) for one in said if isinstance(one, int | float)]
     last_s = known[0] if known else written_at_s

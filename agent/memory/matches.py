@@ -78,7 +78,7 @@ class Matches:
 def search(
     db: sqlite3.Connection, asked: Sequence[str], owners: Sequence[str], similar: Similarities
 ) -> Matches:
-    """What `words.search` finds, where most memories have a vector."""
+    """Return the result of `words.search`, for stores in which most memories have a vector."""
     (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()
     having = {token: _having(db, token) for token in asked}
     weights = {token: rarity(len(ids), newest) for token, ids in having.items()}
@@ -100,7 +100,7 @@ def _union(parts: Sequence[Ids]) -> Ids:
 
 
 def found_in(sorted_ids: Ids, wanted: Ids) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Where each wanted one would be, and whether it is there."""
+    """Return each wanted id's position, and if it is there."""
     if not len(sorted_ids):
         return np.zeros(len(wanted), np.intp), np.zeros(len(wanted), np.bool_)
     places = np.minimum(np.searchsorted(sorted_ids, wanted), len(sorted_ids) - 1)
@@ -115,7 +115,7 @@ def _having(db: sqlite3.Connection, token: str) -> Ids:
 def _seen(
     db: sqlite3.Connection, matched: Ids, owners: Sequence[str], similar: Similarities
 ) -> tuple[NDArray[np.bool_], Numbers]:
-    """Which of the matched may be seen, and the lengths of those."""
+    """Return which of the matched may be seen, and their lengths."""
     places, seen = found_in(similar.memory_ids, matched)
     lengths = np.where(seen, similar.lengths[places] if len(similar.lengths) else 0, 0)
     lengths = lengths.astype(np.float64)

@@ -48,7 +48,7 @@ class Meanings:
         return self._embedder.model_id
 
     async def read(self, text: str, before: str = "", *, asked: bool = False) -> Reading | None:
-        """What the model makes of a text, or None where words must do."""
+        """Return the model's reading of a text, or None if words must do."""
         try:
             async with asyncio.timeout(EMBED_TIMEOUT_S):
                 [reading] = await readings(self._embedder, [Passage(text, before)], asked=asked)

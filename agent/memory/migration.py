@@ -18,7 +18,7 @@ _Name = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What came of it.
+    """Result of a migration.
 
     Args:
         carried: put into the target now.
@@ -39,7 +39,7 @@ class Migrated:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What the target has of a memory, small enough for a million of them."""
+    """Memory in the target, small enough for a million of them."""
 
     memory_id: int
     digest: bytes
@@ -129,7 +129,7 @@ async def _holdings(memory: Memory) -> dict[_Name, _Held]:
 
 
 async def _wrong(source: Memory, target: Memory, numbers: dict[int, int]) -> tuple[str, ...]:
-    """What is not there as it should be, by the target's own words."""
+    """Return the memories that the target lacks or has otherwise, by its own answers."""
     held = await _holdings(target)
     wrong = []
     async for entry in source.entries():

@@ -40,7 +40,7 @@ _Kept = dict[int, MemoryEntry]
 
 
 class Keeper(Protocol):
-    """Where the memories really are; its methods block and are called one at a time.
+    """Keeper of the original memories; its methods block and are called one at a time.
 
     They raise OSError or a BarnacleError; then nothing was changed.
     """
@@ -170,7 +170,7 @@ class MirroredMemory:
             return self._index
 
     async def _loaded(self) -> _Kept:
-        """What is kept; the index holds the same."""
+        """Return the kept memories; the index holds the same."""
         if self._closed:
             raise MemoryUnavailable("the memory is closed")
         stamp = await self._in_thread(self._keeper.stamp)

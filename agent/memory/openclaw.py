@@ -56,7 +56,7 @@ def parse(path: Path, scope: Scope, provenance: Provenance) -> Iterator[MemoryEn
 
 
 def statements(text: str) -> Iterator[str]:
-    """What a file says, one thing at a time."""
+    """Yield the statements of a file, one at a time."""
     heading = ""
     for block in _blocks(text):
         if named := _HEADING.fullmatch(block):

@@ -1,4 +1,4 @@
-"""What pins are called in the owner's own words: `pins.md` or `aliases.md` among the documents.
+"""Names of pins in the owner's own words: `pins.md` or `aliases.md` among the documents.
 
 One pin in a line: `red led, rote LED: PB3`, or a row of a table with the name, the pin and other
 words. A question that has one of the words in it gets the line, whatever else fits.
@@ -35,7 +35,7 @@ class Alias:
         return f"{' = '.join(self.names)}: pin {self.pin}"
 
     def is_in(self, query: str) -> bool:
-        """Whether one of its names, or the pin itself, is in a question."""
+        """Return true if the question has the pin or one of its names."""
         asked = f" {_plain(query)} "
         return any(_is_named(_plain(name), asked) for name in (*self.names, self.pin))
 

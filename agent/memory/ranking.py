@@ -1,4 +1,4 @@
-"""How found memories are ordered and scored: every weight, and its reason, in this one place.
+"""Ranking of found memories: every weight, with its reason, in this one place.
 
 Measured on the development half of LoCoMo (each conversation a store), R@1 / R@5 / R@10, weights by
 leaving one conversation out, then fixed for all; and R@5 on English sentences of XQuAD:
@@ -123,14 +123,14 @@ class Scales:
         return self.of(candidate.strength, candidate.coverage, candidate.cosine)
 
     def of(self, strength: float, coverage: float | None, cosine: float | None) -> float:
-        """How far it stands out by its words and its vector together, as far as they are known."""
+        """Return how far a memory stands out by words and vector together, as far as known."""
         by_words = None if coverage is None else self.words.z(strength)
         return 2 * _mean([(by_words, 1.0), (self.meaning.z(cosine), self.understood)])
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What the candidates have to do with each other and with the question."""
+    """Relations of the candidates to each other and to the question."""
 
     cues: Cues
     surroundings: Surroundings
@@ -157,7 +157,7 @@ class Circumstances:
         return cls(cues, around, standings, best, named, frozenset(asking))
 
     def features(self, entry: MemoryEntry) -> dict[str, float]:
-        """What speaks for a memory besides itself, by the name of its weight."""
+        """Return the features of a memory besides its own scores, by the name of their weight."""
         memory_id = entry.memory_id
         beside = [self.standings.get(one) for one in self.surroundings.beside(memory_id)]
         known = [value for value in beside if value is not None]
@@ -225,7 +225,7 @@ def rank(
 
 
 def evidence(candidate: Candidate, scales: Scales, closeness: Scale) -> float:
-    """How far a memory stands out by itself; what is not known of it is left out."""
+    """Return how far a memory stands out by itself; unknown parts are left out."""
     by_words = None if candidate.coverage is None else scales.words.z(candidate.strength)
     weighed = [
         (by_words, WORDS_WEIGHT),
@@ -236,7 +236,7 @@ def evidence(candidate: Candidate, scales: Scales, closeness: Scale) -> float:
 
 
 def relevance(candidate: Candidate, understood: float = 1.0) -> float:
-    """How well a memory fits, on a scale that is the same for every question.
+    """Return the fit of a memory on a scale that is the same for every question.
 
     The mean of the cosine and of the root of the coverage: of the asked words a good answer has a
     quarter or more.

@@ -195,7 +195,7 @@ def forget(db: sqlite3.Connection, key: str, scope: Scope) -> Forgotten | None:
 
 
 def delete(db: sqlite3.Connection, memory_id: int) -> None:
-    """What it had hidden is seen again."""
+    """Delete a memory; the ones that it had hidden are visible again."""
     db.execute("DELETE FROM memories WHERE id = ?", [memory_id])
     _unindex(db, memory_id)
 
@@ -227,7 +227,7 @@ def unembedded(db: sqlite3.Connection, model: str, limit: int) -> Sequence[Unemb
 
 
 def count_unembedded(db: sqlite3.Connection, model: str) -> int:
-    """How many memories have no vector of this model."""
+    """Return the number of memories without a vector of this model."""
     (number,) = db.execute(
         "SELECT count(*) FROM entries LEFT JOIN memory_vectors AS v ON v.memory_id = entries.id"
         " WHERE v.model IS NOT ?",
@@ -251,7 +251,7 @@ def put_vector(
 
 
 def tokens_of(db: sqlite3.Connection, memory_ids: Iterable[int], model: str) -> dict[int, bytes]:
-    """What this model has told of the words of these memories."""
+    """Return this model's token vectors of these memories."""
     found = db.execute(
         "SELECT memory_id, tokens FROM memory_vectors WHERE model = ? AND tokens IS NOT NULL"
         " AND memory_id IN (SELECT value FROM json_each(?))",
@@ -261,7 +261,7 @@ def tokens_of(db: sqlite3.Connection, memory_ids: Iterable[int], model: str) -> 
 
 
 def still_holds(db: sqlite3.Connection, row: Unembedded) -> bool:
-    """Whether the memory is there and says what it said."""
+    """Return true if the memory is still there with the same content."""
     found = db.execute(
         "SELECT 1 FROM memories WHERE id = ? AND content = ?", [row.memory_id, row.content]
     )

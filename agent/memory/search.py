@@ -39,7 +39,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, by whom; `similar`, `reading` and `model` are there where a model is."""
+    """Question with its asker; `similar`, `reading` and `model` are set if there is a model."""
 
     text: str
     scope: Scope
@@ -144,7 +144,7 @@ class _Search:
 
 
 def understood(question: Question) -> float:
-    """Which part of the question's words the model knows; all where it does not tell."""
+    """Return the share of the question's words that the model knows; all if it does not tell."""
     reading = question.reading
     words = list(_WORD.finditer(question.text))
     if reading is None or reading.spans is None or not words:
@@ -161,7 +161,7 @@ def understood(question: Question) -> float:
 def _token_weights(
     question: str, spans: Sequence[tuple[int, int]], weights: Mapping[str, float]
 ) -> list[float]:
-    """How much each token of the question tells: as much as its word, shared with its pieces."""
+    """Return each token's weight: that of its word, shared among the word's pieces."""
     found = [(match.span(), list(tokens(match[0]))) for match in _WORD.finditer(question)]
     told: list[float] = []
     for start, _ in spans:

@@ -1,4 +1,4 @@
-"""What was said around a memory: its neighbours in the conversation that it came up in."""
+"""Neighbours of a memory in the conversation that it came up in."""
 
 import json
 import sqlite3
@@ -65,12 +65,12 @@ def turns(db: sqlite3.Connection, memory_ids: Iterable[int]) -> list[Turn]:
 
 
 def last_said(db: sqlite3.Connection, scope: Scope) -> str:
-    """What was said last in a conversation, in its order."""
+    """Return the last lines of a conversation, in order."""
     return "" if scope.session is None else _texts(db, scope.session, scope.owner, _END)
 
 
 def said_before(db: sqlite3.Connection, memory_id: int) -> str:
-    """What was said in its conversation right before a memory."""
+    """Return the lines right before a memory in its conversation."""
     found = db.execute("SELECT session, owner FROM entries WHERE id = ?", [memory_id]).fetchone()
     if found is None or found[0] is None:
         return ""

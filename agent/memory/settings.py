@@ -10,7 +10,7 @@ Backend = Literal["sqlite", "document", "markdown", "lucid", "postgres", "none"]
 
 
 class MemorySettings(Section, frozen=True, kw_only=True):
-    """How the agent remembers."""
+    """Settings of the memory."""
 
     # `backends` says of each where it keeps its memories
     backend: Backend = "sqlite"

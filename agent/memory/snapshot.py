@@ -31,7 +31,7 @@ _JOINERS = "\u200c\u200d"
 
 @dataclass(slots=True)
 class _Lines:
-    """What was read of one memory so far."""
+    """Lines of one memory, read so far."""
 
     key: str
     content: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class _Lines:
 
     @property
     def is_open(self) -> bool:
-        """Whether its content goes on."""
+        """True while its content goes on."""
         return bool(self.fence) and not self.is_closed and not self.is_broken
 
 
@@ -65,7 +65,7 @@ def whole(entries: Iterable[MemoryEntry]) -> bytes:
 
 
 def claimed(line: str) -> tuple[int, str] | None:
-    """How many memories and which hash an end line claims; None when it is none."""
+    """Return the count and hash that an end line claims; None if it is no end line."""
     match = _END.fullmatch(line.strip())
     return (int(match[1]), match[2]) if match else None
 

@@ -168,7 +168,7 @@ class SqliteMemory:
         return self._meanings.lacking
 
     async def health_check(self) -> bool:
-        """Whether it can be read and written."""
+        """Return true if the store can be read and written."""
         try:
             await self._brain.run(lambda db: rows.count(db, None))
         except MemoryUnavailable:
@@ -195,7 +195,7 @@ class SqliteMemory:
         return await self._brain.run(run)
 
     async def _until_done(self, job: Callable[[sqlite3.Connection], Sequence[int]]) -> int:
-        """How many memories all batches of a job have touched."""
+        """Return the number of memories that all batches of a job have touched."""
 
         def batch(db: sqlite3.Connection) -> int:
             touched = job(db)

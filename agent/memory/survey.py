@@ -1,4 +1,4 @@
-"""What `brain.db` holds, counted."""
+"""Survey of `brain.db`, in numbers."""
 
 import sqlite3
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Which backend was in use last; what was left behind in it is said until it is carried over.
+"""Last used backend; memories left in it are reported until they are moved.
 
 Nobody loses memories by changing one word of the configuration.
 """
@@ -19,7 +19,7 @@ _SAME = frozenset({"sqlite", "lucid"})
 
 
 def left_behind(place: Place) -> str:
-    """What to do about memories in the backend that was in use before; empty when none are."""
+    """Return the advice about memories in the former backend; empty if there are none."""
     now = place.settings.backend
     last = last_used(place.folder)
     if now == "none":

@@ -75,7 +75,7 @@ def asked_tokens(text: str, limit: int) -> list[str]:
 
 
 def is_marked(word: str) -> bool:
-    """Whether a letter of it has an accent, a tone or the like; scripts of pairs have none."""
+    """Return true if a letter has an accent, a tone or the like; scripts of pairs have none."""
     parts = unicodedata.normalize("NFD", word)
     is_paired = any(_kind(character) is _Kind.PAIRED for character in normalise(word))
     return not is_paired and any(unicodedata.category(part) == "Mn" for part in parts)

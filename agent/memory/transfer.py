@@ -31,7 +31,7 @@ class KnowsSnapshots(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What came of a move; `unreadable` counts what the source held and nobody could read."""
+    """Result of a move; `unreadable` counts rows of the source that nobody could read."""
 
     moved: int
     unreadable: int = 0
@@ -81,7 +81,7 @@ async def keep_snapshot(memory: Memory, folder: Path, timeout_s: float = STOP_TI
 
 
 def snapshot_folder(memory: Memory, folder: Path) -> Path:
-    """Where its snapshots are; beside `brain.db` are those alone that it may take back."""
+    """Return the folder of its snapshots; beside `brain.db` are only those it may take back."""
     return folder if isinstance(memory, KnowsSnapshots) else folder / memory.name
 
 

@@ -28,7 +28,7 @@ FROM memory_words WHERE memory_words MATCH :asked
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of what was asked some memories have.
+    """Coverage of the asked words by some memories.
 
     Args:
         parts: by memory, 0..1; rare tokens weigh more.
@@ -75,7 +75,7 @@ def search(db: sqlite3.Connection, asked: Sequence[str], owners: Sequence[str]) 
 
 
 def coverage(db: sqlite3.Connection, asked: Sequence[str], candidates: Collection[int]) -> Coverage:
-    """Which part of what was asked each candidate has."""
+    """Return the share of the asked words in each candidate."""
     (newest,) = db.execute("SELECT coalesce(max(id), 0) FROM memories").fetchone()
     found = dict.fromkeys(candidates, 0.0)
     weights: dict[str, float] = {}
@@ -91,7 +91,7 @@ def coverage(db: sqlite3.Connection, asked: Sequence[str], candidates: Collectio
 
 
 def rarity(number: int, memories: int) -> float:
-    """How much a token tells that so many of the memories have."""
+    """Return the weight of a token that so many of the memories have."""
     return math.log(1 + (memories + _UNRELATED_MEMORIES) / (number + 1))
 
 

@@ -1,4 +1,4 @@
-"""What every platform says of itself to the rest of the composition."""
+"""Base of every platform: its description for the rest of the composition."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What platforms share.
+    """Parts that platforms share.
 
     Args:
         knows: which messages may leave files here.
@@ -74,14 +74,14 @@ class Platform(ABC):
 
     @abstractmethod
     def secrets(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> Iterator[Secret]:
-        """What it is told, for whoever keeps it out of texts; empty ones may be among them.
+        """Yield the platform's secrets, for redaction; empty ones may be among them.
 
         Raises:
             ConfigRefused: one cannot be read.
         """
 
     def comes_by_gateway(self, channels: ChannelsSettings, environ: Mapping[str, str]) -> bool:
-        """Whether it needs one, as it is configured.
+        """Return true if the platform needs the gateway as it is configured.
 
         Raises:
             ConfigRefused: that cannot be told.
@@ -98,7 +98,7 @@ class Platform(ABC):
 
     @abstractmethod
     async def identify(self, channels: ChannelsSettings, reach: Reach) -> str:
-        """Who the agent is there and how it hears, in a sentence; nothing is received or sent.
+        """Return the agent's account and its way to hear, in a sentence, without traffic.
 
         Raises:
             ConfigRefused: it cannot be used so.
@@ -112,7 +112,7 @@ def check_gateway(
     environ: Mapping[str, str],
     gateway: GatewaySettings | None,
 ) -> None:
-    """Whether it can come in.
+    """Check that the platform can come in.
 
     Raises:
         ConfigRefused: it comes in by the gateway, and there is none.
@@ -124,7 +124,7 @@ def check_gateway(
 
 
 def place_of(name: str, channels: ChannelsSettings, reach: Reach) -> "Place":
-    """What the channel of a platform shares with the rest of the agent."""
+    """Return the place that a platform's channel shares with the rest of the agent."""
     from agent.channels.keeping import Keeping  # noqa: PLC0415 - platforms alone need it
     from agent.channels.place import Place  # noqa: PLC0415 - as above
     from agent.platforms.commands import COMMANDS  # noqa: PLC0415 - as above

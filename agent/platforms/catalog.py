@@ -1,4 +1,4 @@
-"""Which platforms there are, and those that are configured; only their code is loaded."""
+"""Catalog of platforms, and those that are configured; only their code is loaded."""
 
 from collections.abc import Iterator
 from importlib import import_module

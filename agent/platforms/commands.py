@@ -1,4 +1,4 @@
-"""What is typed instead of a message, for platforms that show a list of it."""
+"""Commands that are typed instead of a message, for platforms that show a list of them."""
 
 COMMANDS = (
     ("help", "what can be typed here"),

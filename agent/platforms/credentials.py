@@ -1,4 +1,4 @@
-"""Where the secret of a platform comes from: its table, a file, the environment, or systemd."""
+"""Secret of a platform: from its table, a file, the environment, or systemd."""
 
 import contextlib
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def find_secret(name: str, given: Secret, file: str, environ: Mapping[str, str])
 
 
 def find_credential(name: str, environ: Mapping[str, str]) -> Secret:
-    """What systemd hands over under this name, or under `barnacle.` and it; empty for nothing.
+    """Return systemd's credential of this name, or of `barnacle.` and it; empty if none.
 
     Raises:
         ConfigRefused: it cannot be read.

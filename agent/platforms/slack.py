@@ -103,7 +103,7 @@ def _api(channels: ChannelsSettings, reach: Reach) -> SlackApi:
 
 
 def _way_in(wanted: SlackSettings, environ: Mapping[str, str]) -> Secret:
-    """What posts are signed with; empty where it comes by Socket Mode.
+    """Return the secret that posts are signed with; empty in Socket Mode.
 
     Raises:
         ConfigRefused: it comes by neither, or by both.

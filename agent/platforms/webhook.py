@@ -53,7 +53,7 @@ def _secret(wanted: WebhookSettings, environ: Mapping[str, str]) -> Secret:
 
 
 def _peer(wanted: WebhookSettings, environ: Mapping[str, str]) -> Peer:
-    """Where answers go, and the key that messages are signed with."""
+    """Return the address of answers, and the key that messages are signed with."""
     secret = _secret(wanted, environ)
     if not secret:
         raise ConfigRefused(

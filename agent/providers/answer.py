@@ -33,7 +33,7 @@ class _PartialCall:
 
 
 class Note:
-    """What a wire format has to remember of one part of an answer until its end."""
+    """State of one part of an answer, kept by a wire format until its end."""
 
     def __init__(self, kind: str = "", **texts: str) -> None:
         self.kind = kind
@@ -123,11 +123,11 @@ class Answer:
             raise TransientProviderError(f"the answer is longer than {MAX_ANSWER_BYTES // 1024} KB")
 
     def answered_by(self, model: str) -> None:
-        """What the service calls the model that answers."""
+        """Note the service's name for the model that answers."""
         self._model = model
 
     def send_back(self, content_json: str) -> None:
-        """What the service wants to see again while its calls are answered, counted before."""
+        """Note content that the service wants back while its calls are answered; count it first."""
         self._echo_json = content_json
 
     def refuse(self) -> None:
@@ -165,7 +165,7 @@ class Answer:
         )
 
     def place(self) -> str:
-        """Where an answer that goes no further broke off, as the end of a sentence."""
+        """Return where an incomplete answer broke off, as the end of a sentence."""
         if self._calls:
             return f", in the middle of the call to {self._calls[-1].name or 'a tool'}"
         return ", in the middle of the answer" if self._texts else ""

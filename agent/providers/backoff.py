@@ -1,4 +1,4 @@
-"""How long to wait before a service is asked again."""
+"""Delay before a service is asked again."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What every way to a language model has in common: one required method, defaults for the rest.
+"""Base of every way to a language model: one required method, defaults for the rest.
 
 A provider gets the whole conversation and the tools, and returns text, tool calls or both.
 It never runs a tool and never drops a turn.
@@ -16,7 +16,7 @@ DEFAULT_MAX_TOKENS = 4096
 
 
 class Stop(enum.Enum):
-    """Why a model stopped."""
+    """Reason why a model stopped."""
 
     # It said all it wanted to say
     END = "end"
@@ -47,7 +47,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a model can do beyond text.
+    """Abilities of a model beyond text.
 
     Args:
         context_tokens: how much it can be shown at once; None where nobody says.

@@ -193,7 +193,7 @@ class Budget:
 
 
 def reached_today(settings: MainProviderSettings, day: Spent) -> str:
-    """Which daily limit is reached, and how far; empty while none is."""
+    """Return the daily limit that is reached, and how far; empty while none is."""
     daily = (limit for limit in _limits(settings) if limit.is_daily)
     reached = (limit for limit in daily if limit.of(day) >= limit.most)
     return next((f"{one.key} is reached, {one.in_words(one.of(day))}" for one in reached), "")

@@ -60,7 +60,7 @@ class Candidate:
         self._rest(provider, now_s + REFUSED_S)
 
     def rest_s(self, now_s: float) -> float:
-        """How long until a key is of use again."""
+        """Return the seconds until a key can be used again."""
         return max(0.0, min(key.rests_until_s for key in self._keys) - now_s)
 
     def _rest(self, provider: Provider, until_s: float) -> None:

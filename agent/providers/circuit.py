@@ -1,4 +1,4 @@
-"""Whether a service is asked at all: one that failed several times in a row rests."""
+"""Circuit breaker: a service that failed several times in a row rests."""
 
 import enum
 
@@ -10,7 +10,7 @@ LONGEST_REST_S = 300.0
 
 
 class CircuitState(enum.Enum):
-    """Where a circuit breaker stands."""
+    """State of a circuit breaker."""
 
     # It is asked
     CLOSED = "closed"

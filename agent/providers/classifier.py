@@ -1,4 +1,4 @@
-"""Which hint a message is sorted to: by words in it and by its length, nothing cleverer."""
+"""Hint for a message, from words in it and from its length, nothing cleverer."""
 
 import re
 from collections.abc import Mapping, Sequence

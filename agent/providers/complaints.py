@@ -1,4 +1,4 @@
-"""What a service complains of: its words and codes in any of the shapes that services use.
+"""Complaints of a service: its words and codes in any shape that services use.
 
 Decided by error code, then by words; never by digits found in a text.
 """

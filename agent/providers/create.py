@@ -141,7 +141,7 @@ class _Ways:
         return [usual, *fallbacks]
 
     def to(self, wanted: str, key: str) -> Candidate:
-        """What a fallback or a route names; `key` is where."""
+        """Return the candidate that a fallback or a route names; `key` is its place."""
         where, theirs = _named(wanted, key, self.settings, self.named)
         ways = service_providers(theirs, self.environ, self.http, where)
         return Candidate(wanted, [self._fitted(way, theirs) for way in ways], ways[0].model)

@@ -1,4 +1,4 @@
-"""Which service is asked with which keys: what is configured goes before the environment."""
+"""Choice of service and keys: the configuration goes before the environment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def find_keys(
 def chosen_service(
     settings: ProviderSettings, environ: Mapping[str, str], where: str = "provider"
 ) -> KnownService | None:
-    """What `kind` stands for here; None is working offline.
+    """Return the service that `kind` stands for here; None is offline.
 
     Raises:
         ConfigRefused: a service that needs a key has none.

@@ -1,4 +1,4 @@
-"""Where a service is and how a request shows that it may ask."""
+"""Address of a service, and the authentication of a request."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""What a service says when it does not answer, told as one of our errors with one sentence.
+"""Failures of a service, turned into one of our errors with one sentence.
 
 Decided by status and error code, then by the service's words, never by digits found in a text.
 """
@@ -54,7 +54,7 @@ _ELSEWHERE = "a sign-in page of this network answers, or provider.base_url is wr
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Whom a request went to.
+    """Target of a request.
 
     Args:
         key_source: the setting or variable that the key came from; empty if none was sent.
@@ -95,7 +95,7 @@ def explain_event(service: Service, told: object) -> ProviderError:
 
 
 def named_parameter(body: str) -> str:
-    """What a service says is wrong with a request: its words and the parameter it names."""
+    """Return the service's complaint about a request, with the parameter it names."""
     complaint = complaints.read(body)
     return f"{complaint.message} {complaint.param}"
 

@@ -1,4 +1,4 @@
-"""What was spent: requests, tokens and money, by day and by conversation, kept in the journal.
+"""Spending: requests, tokens and money, by day and by conversation, kept in the journal.
 
 A count is on the disk no later than what is made of the answer. Where the disk is full it is kept
 until there is room, and counts all the same.
@@ -73,7 +73,7 @@ def usd_in_words(amount: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How much it is today, and in a conversation since it began."""
+    """Spending of today, and of a conversation since it began."""
 
     day: Spent = Spent()
     conversation: Spent = Spent()

@@ -1,4 +1,4 @@
-"""What is made of values that never change, made once for each of them and not for every request.
+"""Cache for results of values that never change, made once and not for every request.
 
 A value is known by its identity and is kept with what was made of it, so that its place in memory
 stays its own. How many are kept is bounded; how large they may be, the user says.

@@ -1,4 +1,4 @@
-"""What models cost: list prices of those who make them, in US dollars per million tokens.
+"""Prices of models: the makers' list prices, in US dollars per million tokens.
 
 A model that is not here has no price, never a guessed one; `[provider.prices]` goes before this.
 """
@@ -17,7 +17,7 @@ _EDITION = re.compile(r"([-@]20\d\d-?[01]\d-?[0-3]\d|-latest)$")
 
 
 def cost_usd(price: Price, usage: Usage) -> float:
-    """What a request cost."""
+    """Return the cost of a request."""
     cached, written = usage.cached_tokens, usage.cache_write_tokens
     plain = max(0, usage.input_tokens - cached - written)
     parts = (

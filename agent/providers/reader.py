@@ -27,7 +27,7 @@ _END_OF_STREAM = "[DONE]"
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a request may take."""
+    """Time limits of a request."""
 
     total_s: float
     first_byte_s: float = FIRST_BYTE_TIMEOUT_S
@@ -76,7 +76,7 @@ class AnswerReader:
         return self._answer.status in _OK
 
     async def refusal(self) -> failures.Refusal:
-        """What was answered instead, as far as it can be read."""
+        """Return the refusal that came instead of a stream, as far as it can be read."""
         body = b""
         with suppress(BarnacleError):
             while len(body) < MAX_ERROR_BODY_BYTES and (piece := await self._next_piece()):

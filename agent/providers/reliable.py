@@ -143,7 +143,7 @@ class ReliableProvider(Provider):
     def _learn(
         self, candidate: Candidate, provider: Provider, search: _Search, err: ProviderError
     ) -> int:
-        """What an error means for the next attempt; how many attempts it costs."""
+        """Apply an error to the next attempt; return how many attempts it costs."""
         now_s = self._clock.monotonic_s()
         if isinstance(err, RateLimited):
             candidate.slow_down(provider, err.retry_after_s, now_s)
@@ -165,7 +165,7 @@ class ReliableProvider(Provider):
             await self._clock.sleep(backoff.wait_s(failures, err.retry_after_s, self._chance))
 
     async def _waited_for_key(self, candidate: Candidate, search: _Search) -> bool:
-        """Whether a key is of use again; not where somebody else can be asked at once."""
+        """Wait for a key; return false if somebody else can be asked at once."""
         rest_s = candidate.rest_s(self._clock.monotonic_s())
         others = [other for other in self._candidates if other.name not in search.errors]
         if others or rest_s > backoff.MOST_ASKED_S:

@@ -1,4 +1,4 @@
-"""Which provider answers a request: the usual one, or the one that a hint stands for.
+"""Choice of the provider for a request: the usual one, or the one behind a hint.
 
 A hint never reaches a service: an unknown one means the usual model. What a model can do is asked
 of the provider that will answer.
@@ -60,7 +60,7 @@ class RouterProvider(Provider):
     def _way(
         self, model: str | None, messages: Sequence[ChatMessage]
     ) -> tuple[Provider, str | None]:
-        """Who is asked, and for which model; None is the one that is usual there."""
+        """Return the provider and its model; None is its usual model."""
         if model is None:
             hint = self._classifier.hint(messages) if self._classifier else None
         elif not model.startswith(HINT):

@@ -28,7 +28,7 @@ class Price(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class ClassifySettings(Section, frozen=True, kw_only=True):
-    """Which messages a route is for, where a conversation has chosen no model."""
+    """Conditions of a route, for conversations that have chosen no model."""
 
     # One of them is in the message; none: every message of the length
     keywords: tuple[Annotated[str, Meta(min_length=1, max_length=100)], ...] = ()

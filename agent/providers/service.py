@@ -71,7 +71,7 @@ class ServiceProvider(Provider, Generic[M]):
 
     @property
     def has_key(self) -> bool:
-        """Whether anybody could be sent a bill."""
+        """True if the service has a key that somebody pays for."""
         return self._endpoint.key is not None
 
     async def chat(self, request: ChatRequest) -> ChatResponse:

@@ -1,4 +1,4 @@
-"""Whether a model sees pictures, and the conversation without them for one that does not."""
+"""Picture support of models, and the conversation without pictures for those without it."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -19,7 +19,7 @@ _UNSEEN = "(This model cannot be shown pictures: {count} left out.)"
 
 
 def is_seeing(model: str) -> bool:
-    """Whether the name of a model says that it sees pictures."""
+    """Return true if a model's name says that it sees pictures."""
     return _SEEING.search(model) is not None
 
 

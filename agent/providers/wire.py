@@ -19,7 +19,7 @@ M = TypeVar("M")
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What a request is asked with when it does not say otherwise."""
+    """Defaults of a request's sampling."""
 
     model: str
     temperature: float
@@ -70,11 +70,11 @@ class Wire(ABC, Generic[M]):
 
     @abstractmethod
     def first_manner(self, host: str, model: str) -> M:
-        """What to begin with."""
+        """Return the first manner to try."""
 
     @abstractmethod
     def other_manner(self, manner: M, refusal: Refusal) -> M | None:
-        """What to try after a refusal; None where nothing that could be changed is named."""
+        """Return the manner to try after a refusal; None if it names nothing that can change."""
 
     @abstractmethod
     def write(self, request: ChatRequest, sampling: Sampling, manner: M) -> Post:

@@ -1,4 +1,4 @@
-"""What the image's units run: `boot` before everything else, `pairing` beside the agent, `code`.
+"""Programs of the image's units: `boot` before everything else, `pairing` beside the agent, `code`.
 
 `code` runs as the agent's own user: nothing of root's is written into that user's folder.
 """
@@ -51,7 +51,7 @@ def main(words: list[str]) -> int:
 
 
 def appliance() -> "Places":
-    """Where the image keeps things."""
+    """Return the image's places."""
     from agent.provision.credentials import Credstore  # noqa: PLC0415 - only where needed
     from agent.provision.taking import Places  # noqa: PLC0415 - as above
     from agent.settings import SYSTEM_CONFIG  # noqa: PLC0415 - as above

@@ -11,12 +11,12 @@ _MAX_REASON_CHARS = 300
 
 
 class Screen(Protocol):
-    """Where it is asked and answered."""
+    """Screen of the questions and answers."""
 
     def say(self, text: str) -> None: ...
 
     def ask(self, question: str) -> str:
-        """What was typed; leaving raises EOFError or KeyboardInterrupt."""
+        """Ask and return the typed line; leaving raises EOFError or KeyboardInterrupt."""
 
     def ask_secret(self, question: str) -> str:
         """The same, not shown."""
@@ -45,7 +45,7 @@ class Asker:
             self.complain("write y or n")
 
     def stands(self, proof: Proof) -> bool:
-        """Whether what was proven is to be used."""
+        """Return true if the proven value is to be used."""
         if proof.verdict is Verdict.GOOD:
             self._screen.say(f"Good: {printable_line(proof.said, _MAX_REASON_CHARS)}.")
             return True

@@ -1,4 +1,4 @@
-"""What happens at each start: the card's files are taken over where they are new.
+"""Boot step of the card: its files are taken over if they are new.
 
 Nothing is imported for a file that was taken over before: the start does not wait for it.
 """
@@ -54,7 +54,7 @@ class Provisioning:
     sweep: Callable[[tuple[str, ...]], None] = field(default=lambda _secrets: None)
 
     def run(self) -> bool:
-        """Whether all is well; what is not is in the errors file and in the log."""
+        """Run the step; return true if all is well. The errors file and the log have the rest."""
         try:
             self._take_over()
             self.firmware.remove(ERRORS)
@@ -91,7 +91,7 @@ class Provisioning:
         _log.info("%s was taken over", ", ".join([card.NAME, *(path.name for path in files)]))
 
     def _plan_to_wipe(self, content: bytes, text: str) -> bytes:
-        """What the file is to hold, noted where a cut does not reach it: half a star is a secret.
+        """Return the file's next content, noted out of a cut's reach: half a star is a secret.
 
         With the note everything is taken over, and the card's own files are of no more use.
         """
@@ -160,7 +160,7 @@ def _table(text: str) -> "Table":
 
 
 def _with(left: "Table", said: "Table") -> "Table":
-    """What the file says goes before what Imager left, key by key."""
+    """Merge the file's settings over those of Imager, key by key."""
     together: Table = dict(left)
     for name, table in said.items():
         before = together.get(name)
@@ -172,7 +172,7 @@ def _with(left: "Table", said: "Table") -> "Table":
 
 
 def _both(*readers: "Callable[[], Table]") -> "list[Table]":
-    """What they read; what is wrong with any of them is said at once."""
+    """Read both sources; report the mistakes of both at once."""
     tables, problems = [], []
     for read in readers:
         try:

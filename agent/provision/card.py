@@ -68,13 +68,13 @@ def decoded(content: bytes, name: str) -> str:
 
 
 def without_secrets(content: bytes, wiped: str) -> bytes:
-    """What is to be written over the file; `wiped` is its text with stars in it."""
+    """Return the bytes to write over the file; `wiped` is its text with stars in it."""
     mark = _BOM if content.startswith(_BOM.encode()) else ""
     return f"{mark}{_noted(wiped)}".encode()
 
 
 def is_half_wiped(content: bytes, clean: bytes) -> bool:
-    """Whether a cut came while `clean` was written over the file; a person's change is none."""
+    """Return true if a cut came while `clean` was written; a person's edit does not count."""
     pairs = zip(content, clean[: len(content)], strict=False)
     is_shorter = len(content) <= len(clean)
     return is_shorter and all(new in {old, _STAR} for old, new in pairs)

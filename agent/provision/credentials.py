@@ -51,7 +51,7 @@ CREDENTIALS: dict[Place, str] = dict(_declared())
 
 @dataclass(frozen=True, slots=True)
 class Credstore:
-    """Where credentials are kept.
+    """Store of credentials.
 
     Args:
         encrypted: None where the service would not find them there.
@@ -80,7 +80,7 @@ class Credstore:
             (self.encrypted / _file(name)).unlink(missing_ok=True)
 
     def read(self, name: str) -> str:
-        """What is kept; empty where nothing is.
+        """Return the credential; empty if there is none.
 
         Raises:
             ConfigRefused: something is kept that cannot be read.
@@ -130,7 +130,7 @@ class Credstore:
 
 
 def _file(name: str) -> str:
-    """What an encrypted one holds as well: systemd takes it under no other name."""
+    """Return the file's name inside an encrypted one: systemd accepts it under no other name."""
     return f"{OURS}{name}"
 
 

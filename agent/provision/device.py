@@ -1,4 +1,4 @@
-"""What the machine itself keeps on its data partition: name, time zone, locale, who may log in.
+"""Settings of the machine on its data partition: name, time zone, locale, SSH keys.
 
 The read-only system has links to these files, so that they hold from the first moment of a start.
 """

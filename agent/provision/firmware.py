@@ -86,7 +86,7 @@ class Firmware:
 
 
 def _is_writable(folder: Path, mounts: str) -> bool:
-    """Whether the file system itself is, however it is mounted for this program alone."""
+    """Return true if the file system is writable, however this program's mount is."""
     for line in mounts.splitlines():
         here, _, there = line.partition(" - ")
         if here.split()[4:5] == [str(folder)]:

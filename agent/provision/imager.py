@@ -1,4 +1,4 @@
-"""What Raspberry Pi Imager left on the card, read as data; none of it is ever run.
+"""Files of Raspberry Pi Imager on the card, read as data; none of them is ever run.
 
 Versions differ in the file: `user-data` and `network-config` (cloud-init), `custom.toml`, or
 `firstrun.sh`, of which only lines are read that call the Pi's own settings program.
@@ -22,7 +22,7 @@ _TRUE = frozenset({"true", "yes", "on"})
 
 
 def read(files: Iterable[Path]) -> Table:
-    """What the files say of the machine; a later one wins.
+    """Return the machine settings in the files; a later file wins.
 
     Raises:
         ConfigRefused: one line for each thing that is wrong.

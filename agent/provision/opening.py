@@ -1,4 +1,4 @@
-"""Whether an agent would start with its platforms: each is opened once, in a folder thrown away.
+"""Trial opening of each platform, once, in a folder that is thrown away.
 
 Nothing is asked or sent: opening a channel is no listening.
 """

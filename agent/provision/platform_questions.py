@@ -36,7 +36,7 @@ class PlatformQuestions:
     prove: Callable[[ChannelsSettings], Proof]
 
     def table(self) -> Table:
-        """What is to stand in the configuration, with stars for secrets that are kept."""
+        """Return the configuration table, with stars for secrets that are kept."""
         self.screen.say(f"{self.platform.name}: {self.platform.about}.")
         if self.platform.is_pushed:
             self.screen.say(_PUSHED)
@@ -67,7 +67,7 @@ class PlatformQuestions:
             table.pop(wanted.key, None)
 
     def _stands(self, table: Table) -> bool:
-        """Whether it is right in itself, and the platform takes it."""
+        """Return true if the table is valid and the platform accepts it."""
         asker = Asker(self.screen)
         try:
             channels = decode(

@@ -1,4 +1,4 @@
-"""Whether a key or a token that somebody has just typed is good: asked where it comes from.
+"""Proof of a key or token that somebody has just typed: its service is asked.
 
 Nothing is received or sent there; what cannot be asked now is neither good nor bad.
 """
@@ -28,7 +28,7 @@ _NO_MODEL = "none"
 
 
 class Verdict(enum.Enum):
-    """What came of asking."""
+    """Verdict on a key or token."""
 
     # It was taken
     GOOD = "good"
@@ -40,7 +40,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What came of asking, in a sentence; `models` are those that the service lists."""
+    """Proof in a sentence; `models` are those that the service lists."""
 
     verdict: Verdict
     said: str

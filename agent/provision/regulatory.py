@@ -20,7 +20,7 @@ _MAX_ANSWER_BYTES = 65536
 
 
 def set_country(country: str) -> bool:
-    """Whether the kernel took it; False where it has no radio.
+    """Tell the kernel the country; return false if it has no radio.
 
     Raises:
         OSError: it may not be asked.

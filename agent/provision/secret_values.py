@@ -1,4 +1,4 @@
-"""Where in a configuration its secrets stand: found by their type, so that none is forgotten."""
+"""Secrets of a configuration, found by their type, so that none is forgotten."""
 
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 
@@ -36,12 +36,12 @@ def secret_keys(kind: object) -> tuple[str, ...]:
 
 
 def is_starred(text: str) -> bool:
-    """Whether it stands for a secret that was taken over before."""
+    """Return true if the text stands for a secret that was taken over before."""
     return bool(text) and set(text) == {STAR}
 
 
 def found(table: object, where: Place) -> object:
-    """What is there in a table as it was read; None where nothing is."""
+    """Return the value at that place of a table; None if there is none."""
     for step in where:
         try:
             table = table[step]  # type: ignore[index]  # a table or a list, as the way says

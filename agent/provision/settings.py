@@ -1,4 +1,4 @@
-"""What `barnacle.toml` on the card may say beside the agent's own configuration.
+"""Settings that `barnacle.toml` on the card may have beside the agent's own configuration.
 
 Light to import: values alone. A key that is not said leaves what the device has.
 """
@@ -93,7 +93,7 @@ class SshSettings(Section, frozen=True, kw_only=True):
 
 
 class MachineSettings(Section, frozen=True, kw_only=True):
-    """What is said of the machine, wherever it is said."""
+    """Settings of the machine, from any source."""
 
     device: DeviceSettings = DeviceSettings()
     wifi: WifiSettings | None = None

@@ -99,7 +99,7 @@ class Showing:
 
 
 def has_owner(people: Path) -> bool:
-    """Whether somebody is; the file is another user's, so nothing in it is believed or followed."""
+    """Return true if there is an owner; the file is another user's and is not trusted."""
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         with os.fdopen(os.open(people, flags), "rb") as file:

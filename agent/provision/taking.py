@@ -36,7 +36,7 @@ BEFORE = ".before"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where things are kept.
+    """Places where things are kept.
 
     Args:
         credstore: None where nobody but the configuration would give secrets to the agent.
@@ -52,7 +52,7 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is kept, all of it checked.
+    """Plan of what is kept, all of it checked.
 
     Args:
         agent: the whole configuration of the agent.
@@ -67,7 +67,7 @@ class Plan:
 
 
 def planned(told: Table, name: str, places: Places) -> Plan:
-    """What comes of a table as it was read; nothing is changed yet.
+    """Return the plan for a table as it was read; nothing is changed yet.
 
     Raises:
         ConfigRefused: one line for each thing that is wrong.
@@ -176,7 +176,7 @@ def _credentials(merged: MutableMapping[str, object], said: Table) -> dict[str, 
 
 
 def _check(merged: Table, credentials: Mapping[str, str], name: str, places: Places) -> None:
-    """Whether an agent would start with it."""
+    """Check that an agent would start with it."""
     settings = decode(dumps(merged), Settings, Path(name))
     # A service is told nothing of what the person has who sets it up
     told = {} if places.credstore is not None else dict(os.environ)

@@ -59,7 +59,7 @@ class _Reader:
         )
 
     def value(self, at: int, depth: int) -> tuple[Value, int]:
-        """What begins there, and where it ends."""
+        """Return the value that begins there, and where it ends."""
         if depth > MAX_DEPTH:
             raise self.refusal(at)
         first = self._lines[at]

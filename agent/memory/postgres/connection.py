@@ -46,7 +46,7 @@ class Server:
         self.abilities = Abilities()
 
     async def run(self, job: Callable[[Connection], Awaitable[R]]) -> R:
-        """What the job returns, in a transaction of its own.
+        """Run the job in a transaction of its own and return its result.
 
         Raises:
             MemoryUnavailable: nothing was changed, unless the connection broke at the very end.
@@ -118,7 +118,7 @@ class Server:
 
 
 def reason(err: Exception) -> str:
-    """What went wrong, in one line without a password."""
+    """Return the error in one line without a password."""
     if isinstance(err, TimeoutError):
         return f"no answer in {CALL_TIMEOUT_S} s"
     if isinstance(err, psycopg.ProgrammingError) and err.sqlstate is None:

@@ -60,7 +60,7 @@ async def mark(
 
 
 async def supersede(connection: Connection, old_key: str, new_key: str, scope: Scope) -> bool:
-    """Whether the old one is hidden now; both are locked meanwhile."""
+    """Hide the old memory behind the new one; return true if done. Both are locked meanwhile."""
     old = await _held(connection, old_key, scope)
     new = await _held(connection, new_key, scope)
     if old is None or new is None or not curation.may_hide(new, old):

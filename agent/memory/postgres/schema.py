@@ -56,7 +56,7 @@ CREATE INDEX memories_trigrams ON memories USING gin (words gin_trgm_ops)
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """Which of its extensions a server has."""
+    """Extensions of a server."""
 
     vectors: bool = False
     trigrams: bool = False
@@ -91,7 +91,7 @@ async def _migrate(connection: Connection) -> None:
 
 
 async def _extended(connection: Connection, extension: str, made: str, script: str) -> bool:
-    """Whether the extension is there and `made`, which needs it, is."""
+    """Return true if the extension is there and `made`, which needs it, is."""
     name = sql.Identifier(extension)
     try:
         async with connection.transaction():

@@ -74,7 +74,7 @@ FROM every ORDER BY cosine DESC, id DESC LIMIT %(limit)s
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked and from where; `vector` is None where words must do."""
+    """Question with its scope; `vector` is None if words must do."""
 
     text: str
     scope: Scope
@@ -84,7 +84,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class _Near:
-    """What is nearest in meaning, and the scale of all cosines."""
+    """Nearest memories in meaning, and the scale of all cosines."""
 
     cosines: dict[int, float]
     scale: Scale
@@ -92,7 +92,7 @@ class _Near:
 
 @dataclass(frozen=True, slots=True)
 class _Hits:
-    """What has the words: strength and coverage by id, and the scale of all strengths."""
+    """Matches by words: strength and coverage by id, and the scale of all strengths."""
 
     strengths: dict[int, float]
     coverages: dict[int, float]
@@ -175,7 +175,7 @@ async def _hits(
 
 
 def _beginning(token: str) -> str:
-    """What the forms of a word share, as far as an ending says it."""
+    """Return the common beginning of a word's forms, as far as an ending reveals it."""
     return _ENDING.sub("", token)
 
 

@@ -1,4 +1,4 @@
-"""What a shared brain holds, in numbers."""
+"""Survey of a shared brain, in numbers."""
 
 from agent.memory.base import MemoryStats
 from agent.memory.postgres.rows import restored

@@ -1,10 +1,10 @@
-"""What a service with Anthropic messages sends, as frozen values; unknown fields are ignored."""
+"""Messages of Anthropic's wire, as frozen values; unknown fields are ignored."""
 
 import msgspec
 
 
 class TokenCount(msgspec.Struct, frozen=True):
-    """What the service counted; cached tokens are not among `input_tokens`."""
+    """Counts of the service; cached tokens are not among `input_tokens`."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -27,7 +27,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Delta(msgspec.Struct, frozen=True):
-    """What was added to a block, or to the message."""
+    """Addition to a block, or to the message."""
 
     type: str = ""
     text: str | None = None

@@ -1,4 +1,4 @@
-"""How one model wants to be asked, learned from what it refuses, and the request in that form.
+"""Dialect of one model, learned from its refusals, and the request in that form.
 
 The services agree on the shape of a request and differ in a few parameters; each refusal that
 names one is answered by one change, which is remembered.
@@ -48,7 +48,7 @@ class Dialect:
 
     @classmethod
     def of_host(cls, host: str) -> "Dialect":
-        """What to begin with: OpenAI's own service knows only the newer name."""
+        """Return the first dialect to try: OpenAI's own service knows only the newer name."""
         return cls(tokens_key="max_completion_tokens") if host == OFFICIAL_HOST else cls()
 
     def after_refusal(self, complaint: str) -> "Dialect | None":

@@ -1,4 +1,4 @@
-"""What a service with chat completions sends, as frozen values.
+"""Messages of chat completions, as frozen values.
 
 Everything is optional: services leave out, add and misspell. Unknown fields are ignored.
 """
@@ -53,14 +53,14 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class PromptDetails(msgspec.Struct, frozen=True):
-    """How the tokens that were sent were counted."""
+    """Breakdown of the tokens that were sent."""
 
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
 
 
 class TokenCount(msgspec.Struct, frozen=True):
-    """What the service counted."""
+    """Counts of the service."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

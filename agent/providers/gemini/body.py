@@ -29,7 +29,7 @@ _UNSIGNED = re.compile(r"gemini-(1|2)[.-]|gemma")
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """What models, and services that pass requests on to them, differ in."""
+    """Differences between models, and between services that pass requests on to them."""
 
     takes_json_schema: bool = True
     takes_temperature: bool = True

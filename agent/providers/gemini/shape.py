@@ -1,4 +1,4 @@
-"""What Gemini sends, as frozen values; unknown fields are ignored."""
+"""Messages of Gemini's wire, as frozen values; unknown fields are ignored."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ class Part(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """What was added to an answer."""
+    """Addition to an answer."""
 
     parts: list[Part] | None = None
 
@@ -35,13 +35,13 @@ class Candidate(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class PromptFeedback(msgspec.Struct, frozen=True, rename="camel"):
-    """Why there is no answer at all."""
+    """Reason for a missing answer."""
 
     block_reason: str | None = None
 
 
 class TokenCount(msgspec.Struct, frozen=True, rename="camel"):
-    """What the service counted so far; cached tokens are among those of the prompt."""
+    """Counts of the service so far; cached tokens are among those of the prompt."""
 
     prompt_token_count: int | None = None
     tool_use_prompt_token_count: int | None = None

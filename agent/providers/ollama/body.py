@@ -26,7 +26,7 @@ _RULES = dataclasses.replace(GEMINI_PLAIN, takes_any_enum=True)
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """What models differ in."""
+    """Differences between models."""
 
     takes_think: bool = True
 

@@ -1,4 +1,4 @@
-"""What Ollama sends, as frozen values; unknown fields are ignored."""
+"""Messages of Ollama's wire, as frozen values; unknown fields are ignored."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What was added to the answer."""
+    """Addition to the answer."""
 
     content: str | None = None
     thinking: str | None = None

@@ -106,6 +106,6 @@ def _take_message(message: shape.Message, answer: Answer) -> str:
 
 
 def _send_back(answer: Answer) -> None:
-    """What led to calls belongs before their results."""
+    """Put the thoughts that led to calls before their results."""
     if thoughts := answer.notes.get(_THINKING, Note()).text("text"):
         answer.send_back(json.dumps(thoughts, ensure_ascii=False))

@@ -81,7 +81,7 @@ class PictureFetch:
             del self._kept[next(iter(self._kept))]
 
     async def _address_of(self, host: str) -> str:
-        """Where to connect to.
+        """Return the address to connect to.
 
         Raises:
             NetworkError: there is nothing of that name.

@@ -1,4 +1,4 @@
-"""Which pictures models take, told by their first bytes: a name may say anything."""
+"""Picture formats that models take, recognised by their first bytes: names can lie."""
 
 import base64
 

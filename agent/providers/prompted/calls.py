@@ -36,7 +36,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What stood between two marks, and where the text goes on.
+    """Text between two marks, and the place where the answer goes on.
 
     Args:
         problem: why it is no call, in words for the model; empty if it is one.
@@ -111,7 +111,7 @@ def _begins_call(mark: re.Match[str]) -> bool:
 
 
 class _Body:
-    """What stands between the two marks of a call."""
+    """Text between the two marks of a call."""
 
     def __init__(self, text: str, closing: re.Pattern[str], tool: str, offered: Offered) -> None:
         self._text = text
@@ -218,7 +218,7 @@ def _wanted(tool: str, arguments: Mapping[str, object]) -> Wanted:
 
 
 def _is_nothing_else(value: object) -> bool:
-    """Whether objects hold a name and arguments and nothing that a call does not have."""
+    """Return true if objects hold a name and arguments and nothing that a call does not have."""
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, dict):
             return False

@@ -1,4 +1,4 @@
-"""Which models take tools, as they were found: kept for a while, by service and model.
+"""Models' support for tools, as found out: kept for a while, by service and model.
 
 A service that learns tools, or a local model that is loaded with another template, is found out
 when the time is over. What was found is kept as long as the process; a restart costs one refusal.
@@ -22,7 +22,7 @@ class ToolForms:
         self._until_s: dict[Asked, float] = {}
 
     def takes_words(self, service: str, model: str) -> bool:
-        """Whether tools have to be told in words."""
+        """Return true if tools must be described in words."""
         return self._until_s.get((service, model), 0.0) > self._clock.monotonic_s()
 
     def refused(self, service: str, model: str) -> None:

@@ -123,7 +123,7 @@ class LenientReader:
         return closing is not None and closing.match(self._text, place) is not None
 
     def _is_closed_at(self, place: int) -> bool:
-        """Whether a brace is missing here, and not one too many of them."""
+        """Return true if a brace is missing here, and not one too many."""
         if not self._is_missing_at(place):
             return False
         self._missing += 1
@@ -166,7 +166,7 @@ class LenientReader:
 
 
 def _requoted(inside: re.Match[str]) -> str:
-    """What stands in single quotes, as it stands in double ones."""
+    """Return single-quoted text as it reads in double quotes."""
     if inside[2] or inside[1] == '"':
         return '\\"'
     return "'" if inside[1] == "'" else inside[0]

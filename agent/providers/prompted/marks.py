@@ -56,7 +56,7 @@ def kind_of(mark: re.Match[str]) -> str:
 
 
 def may_become_mark(text: str) -> bool:
-    """Whether more text could make a mark of one that begins with `<` and is none yet."""
+    """Return true if more text could complete a mark from this beginning with `<`."""
     if len(text) > MAX_MARK_CHARS or ">" in text or "<" in text[1:]:
         return False
     inside = text[1:].removeprefix("/").lower()

@@ -25,7 +25,7 @@ _SPACE = re.compile(r"\s*+")
 
 
 def attributes_of(rest: str) -> dict[str, str]:
-    """What stands in a mark after its name."""
+    """Return the attributes in a mark, after its name."""
     return {
         found[1]: found[2] if found[2] is not None else found[3]
         for found in _ATTRIBUTE.finditer(rest)

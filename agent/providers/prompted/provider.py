@@ -34,7 +34,7 @@ MAX_REPAIRS = 2
 
 
 class ToolForm(enum.Enum):
-    """How a model is told of tools, and tells its calls."""
+    """Form in which a model gets its tools and writes its calls."""
 
     # The service's own way; in words where it refuses that
     AUTO = "auto"

@@ -1,4 +1,4 @@
-"""Where in a text calls are only quoted: code, and what somebody else said.
+"""Quotations in a text, where calls do not count: code, and other people's words.
 
 Quoted is what stands in a block or a span of code, in a line that begins with `>`, in a line that
 is indented as code, or right after a quotation mark. A span of code ends with its line at the
@@ -24,7 +24,7 @@ class Fence:
 
 
 def fence_of(line: str) -> Fence | None:
-    """What a line's first characters after its indentation begin or end; None if nothing."""
+    """Return the fence that a line begins or ends; None if it is no fence."""
     found = _FENCE.match(line)
     if found is None or (found[1][0] == "`" and "`" in found[2]):
         return None
@@ -46,7 +46,7 @@ class Quoting:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether a mark here would be a quotation."""
+        """True if a mark here would be a quotation."""
         is_code = self._fence is not None or self._span > 0 or self._indent >= _CODE_INDENT
         return is_code or self._is_cited or self._last in _QUOTATION_MARKS
 
@@ -56,7 +56,7 @@ class Quoting:
 
     @property
     def may_be_fence(self) -> bool:
-        """Whether backticks here would begin or end a block of code."""
+        """True if backticks here would begin or end a block of code."""
         return self.is_line_start and self._indent < _CODE_INDENT and not self._is_cited
 
     def plain(self, text: str) -> None:

@@ -20,7 +20,7 @@ from agent.providers.prompted.tokens import Kind, Token
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an answer came to.
+    """Result of reading an answer.
 
     Args:
         text: what is still to be shown.
@@ -59,7 +59,7 @@ class PromptedReader:
         self._is_cut = False
 
     def feed(self, piece: str) -> str:
-        """What of the answer can be shown now."""
+        """Read a piece and return the text that can be shown now."""
         self._kept.append(piece)
         if self._keeps_all:
             return ""

@@ -25,7 +25,7 @@ _BLANK = re.compile(r"[^\S\n]+|\n")
 
 
 class Kind(enum.Enum):
-    """What a piece of text is."""
+    """Kind of a piece of text."""
 
     # Within a line, and of no meaning here
     PLAIN = "plain"
@@ -40,7 +40,7 @@ class Kind(enum.Enum):
 
 
 class Beginning(enum.Enum):
-    """What the beginning of an answer shows."""
+    """Kind of an answer's beginning."""
 
     # The whole answer may be a call without marks
     CALL = "call"
@@ -101,7 +101,7 @@ def follow(quoting: Quoting, token: Token) -> None:
 
 
 def beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
-    """What the first characters of an answer show, spaces left out."""
+    """Return the kind of an answer's first characters, spaces left out."""
     if text[start:] == "[":
         return Beginning.UNKNOWN
     if text[start] == "{":
@@ -142,7 +142,7 @@ def _fence(text: str, place: int, quoting: Quoting, *, is_whole: bool) -> Token 
 
 
 def _block_beginning(text: str, start: int) -> Beginning:
-    """Whether a block of code begins that may hold a call."""
+    """Tell if a block of code begins that may hold a call."""
     first_line, line_end, _ = text[start : start + marks.MAX_INFO_CHARS].partition("\n")
     if not line_end and len(first_line) < marks.MAX_INFO_CHARS:
         return Beginning.UNKNOWN if "```".startswith(first_line[:3]) else Beginning.TEXT
@@ -152,7 +152,7 @@ def _block_beginning(text: str, start: int) -> Beginning:
 
 
 def _name_beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
-    """Whether a tool's name begins, with its arguments after it."""
+    """Tell if a tool's name begins, with its arguments after it."""
     name = _TOOL_NAME.match(text, start)
     if name is None:
         return Beginning.TEXT

@@ -1,17 +1,17 @@
-"""What a service with OpenAI Responses sends, as frozen values; unknown fields are ignored."""
+"""Messages of OpenAI Responses, as frozen values; unknown fields are ignored."""
 
 import msgspec
 
 
 class TokenDetails(msgspec.Struct, frozen=True):
-    """How the tokens that were sent were counted."""
+    """Breakdown of the tokens that were sent."""
 
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
 
 
 class TokenCount(msgspec.Struct, frozen=True):
-    """What the service counted."""
+    """Counts of the service."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -37,7 +37,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Incomplete(msgspec.Struct, frozen=True):
-    """Why an answer is not whole."""
+    """Reason for an incomplete answer."""
 
     reason: str | None = None
 
