@@ -1,4 +1,4 @@
-"""What an agent does at times, composed: its jobs, who orders them, and what runs them.
+"""Composition of the jobs: their store, their owners, and their runner.
 
 Made before there are channels, at work once there are; a start loads none of it.
 """

@@ -1,4 +1,4 @@
-"""What answers, composed: the model service with its routes, and the offline provider last.
+"""Composition of the providers: the model service with its routes, the offline one last.
 
 What speaks to a service is loaded only where there is one.
 """
@@ -48,7 +48,7 @@ class Answering:
     renew: Callable[[Settings], Awaitable[None]] = _nothing_to_renew
 
     def spending(self) -> str:
-        """What today has cost, in words; empty where nothing can."""
+        """Return today's cost in words; empty if nothing can cost."""
         return "" if self.budget is None else self.budget.spent_today()
 
     async def spent_in(self, conversation: str) -> str:
@@ -110,7 +110,7 @@ def open_answering(
 
 
 def seeing(provider: Provider, settings: Settings, paths: Paths, http: HttpClient) -> Provider:
-    """What answers a person, who may show pictures; work in the background goes without."""
+    """Return the provider for a person, who may show pictures; background work has none."""
     if isinstance(provider, OfflineProvider):
         return provider
     from agent.providers.pictures.fetch import PictureFetch
@@ -139,7 +139,7 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
 
 
 def offered(settings: Settings, environ: Mapping[str, str]) -> Offer:
-    """What a conversation can choose from."""
+    """Return the models that a conversation can choose from."""
     wanted = settings.provider
     service = chosen_service(wanted, environ)
     if service is None:

@@ -1,4 +1,4 @@
-"""What the owner tells every turn, composed: approved skills and approved files of the workspace.
+"""Composition of the owner's texts: approved skills and approved files of the workspace.
 
 Nothing is read again that has not changed on the disk.
 """

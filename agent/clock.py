@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What a part may ask of time."""
+    """Clock of a part."""
 
     def monotonic_s(self) -> float: ...
 

@@ -139,7 +139,7 @@ def _syntax_problem(message: str, text: str) -> str:
 
 
 def _problems(table: dict[str, object], kind: type[Section], where: Where) -> Iterator[str]:
-    """What is wrong in a section and beneath it; what spans its keys only if nothing else is."""
+    """Yield the faults in a section and beneath it; those across its keys only if no other is."""
     fields = {field.encode_name: field for field in msgspec.structs.fields(kind)}
     clean = True
     for key, value in table.items():
@@ -159,7 +159,7 @@ def _problems(table: dict[str, object], kind: type[Section], where: Where) -> It
 
 
 def _spanning_problem(reason: str, known: Container[str], where: Where) -> str:
-    """What a section itself refuses; the key that its sentence begins with is named in full."""
+    """Return the section's own refusal, with the full name of the key that it begins with."""
     first, _, rest = reason.partition(" ")
     if first in known:
         return f"{wording.key_path((*where, first))}: {rest}"
@@ -203,7 +203,7 @@ def _named_problems(
 
 
 def _unusable(value: object) -> str:
-    """Why nothing of ours can use the value, whatever its type; empty if it can."""
+    """Return why nothing of ours can use the value, whatever its type; empty if it can."""
     match value:
         case str() if len(value) > MAX_TEXT_CHARS:
             return f"must be no longer than {MAX_TEXT_CHARS} characters"

@@ -1,4 +1,4 @@
-"""Who may talk to an agent, composed: its people, the door before its channels, and its owner.
+"""Composition of access: the agent's people, the door before its channels, and its owner.
 
 What another process changes of it holds from the next message on.
 """
@@ -56,11 +56,11 @@ class Doorway:
             await self.owner.tell(text)
 
     def knows(self, inbound: Inbound) -> bool:
-        """Whether it is from somebody who was let in, by the platform's own id of them."""
+        """Return true if the sender has access, by the platform's own id."""
         return self.people.find(inbound.channel, inbound.sender) is not None
 
     def everyone(self) -> "Sequence[Addressee]":
-        """Whom a tool may write to, as of now; the owner at the machine where they have no other.
+        """Return the people that a tool may write to; the owner at the machine if without another.
 
         Of two accounts the one that was paired first has the plain name.
         """
@@ -108,7 +108,7 @@ class Opened:
         return ReachedOwner(self.owner, self.clock, announce, take)
 
     async def greet_nobody(self) -> None:
-        """Where there are platforms and no owner yet, say in the log how to become it."""
+        """Log how to become the owner, on platforms without one."""
         if self.has_platforms and (code := await self.pairing.first_code()) is not None:
             _log.warning(
                 "nobody is let in yet: whoever first writes `/pair %s` to me in a private chat, "

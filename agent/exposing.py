@@ -23,7 +23,7 @@ from agent.reaching import gateway_token
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """What the journal has counted."""
+    """Counts of the journal."""
 
     messages: Sequence[tuple[str, str, int]]
     answers: Sequence[tuple[str, str, int]]

@@ -1,4 +1,4 @@
-"""What an agent reaches by itself, composed: its machine's own pins and buses, others, and people.
+"""Composition of the agent's hands: the machine's pins and buses, other programs, people.
 
 Parts are made when they are first needed: most agents have nothing wired to their machine.
 """
@@ -65,7 +65,7 @@ class Hands:
         return Posting()
 
     def reached(self, around: "Surroundings") -> "Surroundings":
-        """What tools are made of, with these hands."""
+        """Return the parts that tools are made of, with these hands."""
         return replace(
             around,
             pins=self.pins,

@@ -46,7 +46,7 @@ _RELEASED_S = 1_780_000_000.0
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """What is sent: `content` is the whole body, or gives it piece by piece, once.
+    """Request; `content` is the whole body, or yields it piece by piece, once.
 
     Args:
         address: where to connect to, whatever the URL's host leads to by now; the host is still

@@ -52,7 +52,7 @@ class Call:
         self.task = asyncio.create_task(self._run(request))
 
     async def response(self) -> "httpx.Response":
-        """What came, as far as its headers.
+        """Return the response as far as its headers.
 
         Raises:
             httpx.HTTPError: nothing did.

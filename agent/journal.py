@@ -13,7 +13,7 @@ SEND_TIMEOUT_S = 0.1
 
 
 class Journal:
-    """Where there is one.
+    """Journal of the system, if there is one.
 
     Raises:
         OSError: there is none.

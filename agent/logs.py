@@ -114,7 +114,7 @@ def _own_send_fields() -> SendFields | None:
 
 
 def writes_to_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether `stream` is the very pipe that systemd connected to the journal."""
+    """Return true if `stream` is the very pipe that systemd connected to the journal."""
     try:
         status = os.fstat(stream.fileno())
     except (OSError, ValueError):
@@ -144,7 +144,7 @@ class LineFormatter(logging.Formatter):
         return f"{self.prefix(record)}{one_line(self._redact(text))}"
 
     def prefix(self, record: logging.LogRecord) -> str:
-        """What a reader of the line needs before its text."""
+        """Return the text before a log line."""
         raise NotImplementedError
 
 

@@ -10,7 +10,7 @@ _SEVERAL = re.compile(r"Multiple exceptions: \[Errno ([0-9]+)\]")
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host of a URL is the machine that asks, by its address or the one name for it."""
+    """Return true if the host is this machine, by its address or the one name for it."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -18,7 +18,7 @@ def is_this_machine(host: str) -> bool:
 
 
 def why_unreached(err: OSError) -> str:
-    """Why a server was not reached, in a person's words: no number, no address again."""
+    """Return why a server was not reached, in plain words without numbers and addresses."""
     said = str(err.strerror or err) or type(err).__name__
     if err.errno and said.startswith(_CONNECT_FAILED):
         return os.strerror(err.errno)

@@ -1,4 +1,4 @@
-"""How people reach the agent: the channel of every platform that is configured, no other."""
+"""Composition of the channels: those of the configured platforms, no others."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -41,5 +41,5 @@ def secrets(settings: Settings, environ: Mapping[str, str]) -> Iterator[Secret]:
 
 
 def gateway_token(wanted: GatewaySettings, environ: Mapping[str, str]) -> Secret:
-    """What lets somebody look at the gateway's numbers; empty where none is configured."""
+    """Return the token for the gateway's numbers; empty if none is configured."""
     return find_secret("gateway_token", wanted.token, wanted.token_file, environ)

@@ -43,7 +43,7 @@ _MAX_NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """What a new configuration is handed to.
+    """Receivers of a new configuration.
 
     Args:
         adopt: limits and settings of turns; each turn and each decision looks at them anew.

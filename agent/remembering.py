@@ -1,4 +1,4 @@
-"""What remembers, composed: the memory and its tools, documents, hygiene and consolidation.
+"""Composition of the memory: store, tools, documents, hygiene and consolidation.
 
 Parts are made here and handed over; what begins its work only later is loaded only then.
 """
@@ -70,7 +70,7 @@ class Remembering:
         return tools
 
     def sentence(self) -> str:
-        """What a person should know of it now; mostly nothing."""
+        """Return the memory's news for a person; usually empty."""
         said = []
         if isinstance(self.memory, Embeds) and (lacking := self.memory.lacking_vectors):
             said.append(f"words alone find {lacking} memories until their vectors are made")
@@ -101,7 +101,7 @@ class Remembering:
         return self.settings.memory.backend != "none"
 
     def _was_used(self) -> bool:
-        """Whether there is anything to look after: the end of an agent makes no files."""
+        """Return true if there is anything to tidy: the end of an agent makes no files."""
         folder = self.paths.brain_db.parent
         return folder.is_dir() and any(folder.iterdir())
 

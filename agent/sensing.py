@@ -1,4 +1,4 @@
-"""What the machine feels of itself, composed: watched once the agent is at work, told by each turn.
+"""Composition of the machine's senses: watched once the agent works, told by each turn.
 
 A start loads none of it.
 """
@@ -32,7 +32,7 @@ class Sensing:
         self._watching: Watching | None = None
 
     def sentences(self) -> tuple[str, ...]:
-        """What hurts; mostly nothing."""
+        """Return the present troubles; usually none."""
         return () if self._watching is None else self._watching.sentences()
 
     async def run(self, tell: Tell) -> None:

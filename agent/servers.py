@@ -1,4 +1,4 @@
-"""What an agent has of other programs, composed: its MCP servers and their approved tools.
+"""Composition of the MCP servers and their approved tools.
 
 Without any in the configuration nothing of it is loaded.
 """

@@ -173,7 +173,7 @@ def _let_in(
 
 
 def _platforms(agent: Agent) -> tuple[Channel, ...]:
-    """What is configured; whoever is no one's account sends no files that are kept."""
+    """Return the configured channels; a shared account sends no files that are kept."""
     if agent.settings.channels == ChannelsSettings() and agent.settings.gateway is None:
         return ()
     from agent.platforms.base import Reach
@@ -212,7 +212,7 @@ def _tell_of_updates(agent: Agent, tasks: asyncio.TaskGroup) -> None:
 
 
 async def _tell_owner(agent: Agent, _channel: str, text: str) -> None:
-    """Where the owner is heard: a channel with trouble is the last place to try."""
+    """Tell the owner; a channel with trouble is the last place to try."""
     await agent.doorway.tell(text)
 
 
@@ -234,7 +234,7 @@ def _interrupt(terminal: Terminal, dispatcher: Dispatcher) -> bool:
 
 @contextlib.contextmanager
 def _chat_log(paths: Paths) -> Iterator[TextIO]:
-    """Where a chat's records go: its terminal is for the conversation alone."""
+    """Yield the file for a chat's records: its terminal is for the conversation alone."""
     path = paths.chat_log
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > MAX_CHAT_LOG_BYTES:

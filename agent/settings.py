@@ -84,7 +84,7 @@ class Settings(Section, frozen=True, kw_only=True):
         return (*own, *named)
 
     def _refuse_unknown_services(self) -> None:
-        """What fallbacks and routes name must be there; whether it has a key shows at the start."""
+        """Refuse fallbacks and routes to unknown services; missing keys show at the start."""
         named = [("provider.fallbacks", name) for name in self.provider.fallbacks]
         named += [(f"provider.routes.{hint}", to) for hint, to in self.provider.routes.items()]
         for key, wanted in named:
@@ -121,13 +121,13 @@ def enable_gpios(settings: Settings) -> tuple[int, ...]:
 
 
 def is_prefix(name: str, other: str) -> bool:
-    """Whether tools of the one could have the names of the other's."""
+    """Return true if tools of the one could have the names of the other's."""
     return other == name or other.startswith(f"{name}_")
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Where everything is kept; `config` is None when there is no file.
+    """Paths of everything that is kept; `config` is None without a file.
 
     Args:
         chosen_workspace: what the configuration says, if it does.
@@ -155,7 +155,7 @@ class Paths:
 
     @property
     def mcp(self) -> Path:
-        """What the owner approved of servers, and where their programs are at home."""
+        """Folder of MCP: the owner's approvals, and the homes of the servers' programs."""
         return self.state_dir / "mcp"
 
     @property
@@ -176,7 +176,7 @@ class Paths:
 
     @property
     def inbox(self) -> Path:
-        """Where what people send is kept."""
+        """Folder of files that people send."""
         return self.state_dir / "inbox"
 
     @property
@@ -196,12 +196,12 @@ class Paths:
         return self.state_dir / "manifests"
 
     def board_folder(self, board: BoardSettings) -> Path:
-        """What is known of that board."""
+        """Return the folder of that board's data."""
         is_first = board.name == BoardSettings().name
         return self.manifests if is_first else self.manifests / "boards" / board.name
 
     def watches(self, board: BoardSettings) -> Path:
-        """What a chat wants watched of that board."""
+        """Return the file of that board's watches from chats."""
         is_first = board.name == BoardSettings().name
         return self.state_dir / ("watches.json" if is_first else f"watches-{board.name}.json")
 
@@ -242,7 +242,7 @@ def surroundings(
 def find_paths(
     environ: Environ, settings: Settings, config: Path | None, state: str | None = None
 ) -> Paths:
-    """Where everything is kept under these settings."""
+    """Return the paths under these settings."""
     workspace = settings.agent.workspace
     documents = settings.memory.documents
     return Paths(

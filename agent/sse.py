@@ -19,7 +19,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What a server sent, and what it may be asked to go on after; empty where it says nothing."""
+    """Event of a server, with the id to resume after; empty if it has none."""
 
     data: str
     event_id: str = ""

@@ -1,4 +1,4 @@
-"""What a connection to another machine trusts, made once: it takes time and memory."""
+"""Trust of connections to other machines, made once: it takes time and memory."""
 
 import ssl
 from functools import cache

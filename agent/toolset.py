@@ -53,7 +53,7 @@ from agent.tools.web_search import WebSearchTool
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What tools are made of."""
+    """Parts that tools are made of."""
 
     web: WebSettings
     paths: Paths
@@ -76,7 +76,7 @@ class Surroundings:
 
 
 def default_tools(around: Surroundings) -> tuple[AnyTool, ...]:
-    """What every agent has, whatever is configured and wherever it runs."""
+    """Return the tools of every agent, whatever is configured and wherever it runs."""
     workspace = around.paths.workspace
     return (
         AskUserTool(),

@@ -1,4 +1,4 @@
-"""What a configuration key takes, told from its type: the sentences of a refusal."""
+"""Words for what a configuration key takes, from its type: the sentences of a refusal."""
 
 import difflib
 import enum
@@ -18,7 +18,7 @@ _WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: 
 
 
 def complaint(value: object, kind: typing.Any) -> str:
-    """What should be there instead of `value`; empty where the words for the type are missing."""
+    """Return what should stand instead of `value`; empty if the type has no words."""
     wanted = expected(kind)
     if not wanted:
         return ""
@@ -28,7 +28,7 @@ def complaint(value: object, kind: typing.Any) -> str:
 
 
 def expected(kind: typing.Any) -> str:
-    """What a value of this type looks like; a type may say it itself as `looks_like`."""
+    """Return what a value of this type looks like; a type may say it itself as `looks_like`."""
     base, metas = _bare(kind)
     described = next((meta.description for meta in metas if meta.description), "")
     if described:
@@ -46,7 +46,7 @@ def expected(kind: typing.Any) -> str:
 
 
 def how_to_install(extra: str) -> str:
-    """What brings the packages of an extra, for an agent of one's own and for the service."""
+    """Return how to install an extra's packages, for a checkout and for the service."""
     return (
         f"install it with `pip install 'barnacle[{extra}]'`, for the service with "
         f"`sudo scripts/install --extra {extra}`"
@@ -54,7 +54,7 @@ def how_to_install(extra: str) -> str:
 
 
 def unknown(key: str, known: Sequence[str]) -> str:
-    """What to say of a key that a section does not have."""
+    """Return the sentence about an unknown key of a section."""
     close = difflib.get_close_matches(key.lower(), known, n=1, cutoff=_CLOSE_ENOUGH)
     if close:
         return f"unknown key; did you mean `{close[0]}`?"

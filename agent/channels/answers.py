@@ -43,7 +43,7 @@ class OpenQuestions:
             del self._open[question.question_id]
 
     def answer(self, inbound: Inbound) -> bool:
-        """Whether the message was an answer: then it is spent and nobody's order."""
+        """Take an answer to a question; return true if the message was one and is spent."""
         found = _ANSWER.fullmatch(inbound.text)
         if found is None:
             return False

@@ -1,4 +1,4 @@
-"""What every way to a person has in common.
+"""Base of every way to a person.
 
 `listen` hands over one message at a time and goes on only when `deliver` returned: by then the
 message is committed, so a platform may be told that it was received.
@@ -22,7 +22,7 @@ _EASILY_TYPED = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 class Answer(enum.Enum):
-    """What a person said to a question about one tool call."""
+    """Answer of a person to a question about one tool call."""
 
     # This call, once
     YES = "yes"
@@ -41,7 +41,7 @@ def new_question_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked before a tool acts; `arguments_json` is shown whole or not asked.
+    """Question before a tool acts; `arguments_json` is shown whole or not asked.
 
     Args:
         words: the tool's own sentence about the call, empty where it has none.
@@ -58,7 +58,7 @@ class Question:
 
 
 class Mark(enum.Enum):
-    """What a person sees on a message of theirs without a word being said."""
+    """Mark on a person's message, which says something without a word."""
 
     # It is here and will be answered
     SEEN = "seen"
@@ -70,7 +70,7 @@ class Mark(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Abilities:
-    """What a platform can do; the rest of the agent asks this and never the channel's name.
+    """Abilities of a platform; the rest of the agent asks these and never the channel's name.
 
     Args:
         hint: a sentence for the model: what its answers may hold there.
@@ -93,7 +93,7 @@ class Abilities:
 
 
 class Pulse:
-    """When a channel last heard from its platform: a completed poll, a byte of a stream."""
+    """Time of a channel's last sign from its platform: a completed poll, a byte of a stream."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -128,7 +128,7 @@ class Channel(ABC):
         """Return when the platform has it; an exception means that it was not sent."""
 
     def attends(self, message: Outbound) -> bool:
-        """Whether somebody is there to take it now; until then it waits in the outbox."""
+        """Return true if somebody can receive it now; until then it waits in the outbox."""
         return True
 
     def parts(self, text: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Which message of a platform stands for an answer that is not whole yet, kept over restarts.
+"""Messages of a platform that stand for unfinished answers, kept over restarts.
 
 Written when that message is there and not again: an answer that is tried again after a cut finds
 it, however far the first try came. Without room for it the answer comes as one message more.

@@ -42,7 +42,7 @@ class Buttons(ABC):
 
     @abstractmethod
     def _fits(self, question: Question) -> bool:
-        """Whether it can be shown whole; what cannot is asked about at the terminal."""
+        """Return true if the question can be shown whole; otherwise the terminal asks."""
 
     @abstractmethod
     async def _put(self, address: Address, question: Question) -> str:
@@ -80,7 +80,7 @@ class Buttons(ABC):
             await asyncio.wait(self._under_way, timeout=LET_GO_S)
 
     def _is_taken(self, address: Address, pressed: str) -> bool:
-        """Whether a button was pressed by whom it was for, and in time."""
+        """Return true if the right person pressed a button in time."""
         name, _, question_id = pressed.partition(":")
         answer = _PRESSED.get(name)
         return answer is not None and self._questions.press(address, question_id, answer)
@@ -115,6 +115,6 @@ def pieces(question: Question, size: int) -> list[str]:
 
 
 def answers_to(question: Question) -> dict[Answer, str]:
-    """What may be pressed, in its order, and what each button is to carry: some 12 characters."""
+    """Return the buttons in order, with the text that each carries: some 12 characters."""
     answers = [Answer.YES, Answer.NO, *([Answer.ALWAYS] if question.always else [])]
     return {answer: f"{answer.value}:{question.question_id}" for answer in answers}

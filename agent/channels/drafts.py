@@ -68,18 +68,18 @@ class Drafts(ABC):
 
     @abstractmethod
     def _interval_s(self, draft: Draft) -> float:
-        """How long after this time it may be shown again."""
+        """Return the seconds until the draft may be shown again."""
 
     async def _named(self, message: Outbound) -> str:
         """Put the answer under its draft's name: the id of whatever message has it then."""
         return ""
 
     def _is_shown_out(self, draft: Draft) -> bool:
-        """Whether the platform takes no more of it."""
+        """Return true if the platform takes no more of the draft."""
         return False
 
     def _silence_s(self, draft: Draft) -> float:
-        """How long the platform wants nothing for its chat."""
+        """Return the seconds of silence that the platform wants for its chat."""
         return 0.0
 
     def show(self, inbound: Inbound, text_so_far: str) -> None:

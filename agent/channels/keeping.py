@@ -90,7 +90,7 @@ class Keeping:
         return Attachment(str(path), kind, printable_line(name, MAX_NAME_CHARS), size)
 
     async def _write(self, part: Path, pieces: AsyncIterator[bytes]) -> int:
-        """How much there was, up to just above the limit."""
+        """Write the pieces and return their size, up to just above the limit."""
         handle = await asyncio.to_thread(self._open, part)
         size = 0
         try:

@@ -1,4 +1,4 @@
-"""What was answered to which message, kept over restarts: the same message is worked on once.
+"""Ledger of answered messages, kept over restarts: each message is handled once.
 
 A result is on record after the work. A cut in between leaves none, so that the sender tries again
 and the agent's inbox knows the message. The same rows tell how many messages came of late.
@@ -34,7 +34,7 @@ class Ledger:
         self._clock = clock
 
     async def answered(self, message_id: str) -> Answered | None:
-        """What was answered to it before.
+        """Return the earlier answer to it.
 
         Raises:
             StorageFull: that cannot be known.
@@ -42,7 +42,7 @@ class Ledger:
         return await self._kept.look(lambda db: _answered(db, message_id))
 
     async def wait_s(self) -> float:
-        """How long until another message may come; 0 for now."""
+        """Return the seconds until another message may come; 0 for now."""
         now_s = self._clock.wall_s()
         return await self._kept.look(lambda db: _wait_s(db, now_s))
 

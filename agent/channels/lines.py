@@ -23,7 +23,7 @@ _READ_BYTES = 64 * 1024
 
 
 class Lines(Protocol):
-    """Where lines come from."""
+    """Source of lines."""
 
     async def read(self, prompt: str) -> str | None:
         """The next line without its end; None when there will be no more."""
@@ -116,7 +116,7 @@ class _Worker(Generic[R]):
         self._started = False
 
     async def run(self, call: Callable[[], R]) -> R:
-        """What `call` returns or raises."""
+        """Run `call` in a thread and return its result."""
         if self._under_way is None:
             self._under_way = self._begin(call)
         waiting = self._under_way

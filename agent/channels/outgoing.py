@@ -15,7 +15,7 @@ _MB = 1024 * 1024
 
 
 class Unfinished:
-    """How far each message is that has not gone whole."""
+    """Progress of each message that has not gone whole."""
 
     def __init__(self) -> None:
         # By message and part, how many steps are done
@@ -47,7 +47,7 @@ class Unfinished:
 
 
 def unsendable(file: Attachment, most_bytes: int, that: str) -> str:
-    """Why a file cannot go, for whoever waits for it; empty where it can.
+    """Return why a file cannot be sent, for its receiver; empty if it can.
 
     Args:
         that: goes on after "larger than the 50 MB that".

@@ -1,4 +1,4 @@
-"""What the channel of a platform shares with the rest of the agent."""
+"""Place of a channel: what it shares with the rest of the agent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from agent.channels.transcribing import Transcriber
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a channel keeps things, and whom it listens to.
+    """Folder of a channel, and the people that it listens to.
 
     Args:
         folder: for what has to outlive a restart.

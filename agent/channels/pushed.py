@@ -18,7 +18,7 @@ class Push:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What the platform is told; `retry_after_s` where it should come again.
+    """Answer to the platform; `retry_after_s` asks it to come again.
 
     Args:
         is_bare: the text is all of the body, for platforms that want it word for word.
@@ -43,7 +43,7 @@ class Pushed(Protocol):
     def path(self) -> str: ...
 
     def refusal(self, headers: Mapping[str, str]) -> Answered | None:
-        """Why no body can make this request good; None where the body is worth reading."""
+        """Return the refusal if no body can make this request good; else None."""
 
     async def push(self, push: Push) -> Answered:
         """Keep what was said, and return when it is kept."""
@@ -54,4 +54,4 @@ class Challenged(Pushed, Protocol):
     """The same of a platform that first asks, by a GET with a query, whether we are meant."""
 
     def challenge(self, query: bytes) -> Answered:
-        """What it is told, word for word where it is right."""
+        """Return the answer to a challenge, word for word if it is right."""

@@ -109,7 +109,7 @@ async def asked(
 
 
 async def whole(answer: HttpAnswer, max_bytes: int = MAX_ANSWER_BYTES) -> Reply:
-    """What `answer` says, when all of it is there; raises as `asked` does."""
+    """Return the whole of `answer`; raises as `asked` does."""
     content = bytearray()
     while piece := await answer.read():
         content += piece

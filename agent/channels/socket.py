@@ -69,7 +69,7 @@ class Socket:
         self._connection = connection
 
     async def messages(self, beat: Callable[[], None]) -> AsyncGenerator[str | bytes, None]:
-        """What comes, text as str.
+        """Yield the messages, text as str.
 
         Args:
             beat: called at every sign of life, messages or not.

@@ -203,11 +203,11 @@ class Terminal(Channel):
                 self._wanted = None
 
     def tell(self, text: str) -> None:
-        """What is no word of the agent's, such as that it is gone."""
+        """Print a line that is not the agent's, such as a lost connection."""
         self._write_between(f"{self._fit(text)}\n")
 
     def _write_between(self, text: str) -> None:
-        """What comes by itself, above the prompt at which the person may be writing."""
+        """Print a line above the prompt at which the person may be typing."""
         self._break_line()
         if self._at_prompt and not self._plain:
             self._write(f"\r{_ERASE_LINE}{text}{self._prompt}")

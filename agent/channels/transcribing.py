@@ -30,7 +30,7 @@ class Transcriber:
         self._http = http
 
     async def words(self, speech: Attachment) -> tuple[str, str]:
-        """What was said and an empty text; or an empty text and why it is not known."""
+        """Return the words and an empty text; or an empty text and the reason for the failure."""
         try:
             async with asyncio.timeout(TRANSCRIBE_TIMEOUT_S):
                 return await self._ask(speech)

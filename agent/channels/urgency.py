@@ -1,8 +1,8 @@
-"""What a person writes that must not wait behind anything: the words that stop the agent."""
+"""Words that stop the agent, and must not wait behind anything."""
 
 _URGENT = ("/stop", "/estop")
 
 
 def is_urgent(text: str) -> bool:
-    """Whether it is no use behind ten pictures."""
+    """Return true if the text must not wait, for example behind ten pictures."""
     return text.lstrip().lower().startswith(_URGENT)

@@ -20,7 +20,7 @@ from agent.settings import Paths, Settings
 
 
 class Way:
-    """How the running agent is reached, with the connection by which it was found."""
+    """Way to the running agent, with the connection that found it."""
 
     def __init__(self, path: Path, first: socket.socket) -> None:
         self._path = path

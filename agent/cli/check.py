@@ -39,7 +39,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _require_devices(settings: Settings) -> None:
-    """What the file asks of this machine, as far as can be seen without touching it."""
+    """Check the devices that the file names, as far as visible without touching them."""
     if enable_gpios(settings) and (trouble := missing_library()):
         raise ConfigRefused(trouble)
 

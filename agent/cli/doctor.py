@@ -140,7 +140,7 @@ def checks_of(patient: Patient) -> Mapping[str, Check]:
 async def _seen_to(
     patient: Patient, *, fix: bool
 ) -> tuple[list[dict[str, object]], dict[str, Finding]]:
-    """What was done, and how it is after that."""
+    """Repair what can be repaired; return the deeds and the findings after that."""
     try:
         done = [
             {"repair": name, "done": deed.is_done, "sentence": deed.sentence}

@@ -77,7 +77,7 @@ async def _tell_boards(settings: Settings, paths: Paths, *, is_clear: bool) -> b
 
 
 async def _tell(board: SerialBoard, *, is_clear: bool) -> bool:
-    """Whether the board is as it should be, or there is none at all."""
+    """Tell the board; return true if it is as it should be, or if there is none."""
     if not is_clear:
         board.stop()
     async with visit(board):

@@ -8,7 +8,7 @@ R = TypeVar("R")
 
 
 def run_in_loop(work: Coroutine[object, object, R]) -> R:
-    """What `work` returns; Ctrl-C cancels it and is raised when it has let go of everything."""
+    """Run `work` and return its result; Ctrl-C cancels it and is raised after the clean-up."""
     try:
         import uvloop  # noqa: PLC0415  # has no wheel everywhere
     except ImportError:

@@ -14,7 +14,7 @@ from agent.memory.base import Memory
 
 
 def place_of(arguments: Namespace, *, searches: bool = False) -> Place:
-    """Where memories are; only a search needs the model, the others do not wait for it."""
+    """Return the place of the memories; only a search needs the model."""
     settings, paths = surroundings.of(arguments)
     embedder = embedder_of(settings, paths, os.environ) if searches else NoEmbedder()
     return Place(settings.memory, paths.state_dir, embedder, SystemClock())

@@ -164,7 +164,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _columns(text: str) -> int:
-    """How wide a terminal shows it: Han and its like take two columns, marks none."""
+    """Return the width in a terminal: Han and its like take two columns, marks none."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         for char in text

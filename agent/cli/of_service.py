@@ -56,7 +56,7 @@ def _told_to_service(root: Path) -> dict[str, str]:
 
 
 def _running(root: Path) -> dict[str, str]:
-    """What its unit and its drop-ins have set, as the running one was told."""
+    """Return the settings of the unit and its drop-ins."""
     status = read_status(root / STATE.relative_to("/") / "status.json")
     if status is None or not status.is_running:
         return {}

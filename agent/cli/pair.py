@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
 
 
 def has_platform(channels: object) -> bool:
-    """Whether any platform has its table in the configuration."""
+    """Return true if any platform has its table in the configuration."""
     fields: tuple[str, ...] = getattr(channels, "__struct_fields__", ())
     return any(getattr(channels, name) is not None for name in fields)
 

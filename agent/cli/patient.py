@@ -1,4 +1,4 @@
-"""What `barnacle doctor` looks at, made of the settings and paths of one command line."""
+"""Subject of `barnacle doctor`, from the settings and paths of one command line."""
 
 import os
 import shutil
@@ -166,7 +166,7 @@ def _spending(settings: Settings, paths: Paths) -> tuple[str, str]:
 
 
 def _store(settings: Settings, paths: Paths) -> Store:
-    """What keeps the memories; one that opening would make, or mend, is not opened."""
+    """Return the store of the memories; one that opening would make or mend stays closed."""
     backend = settings.memory.backend
     place = Place(settings.memory, paths.state_dir, NoEmbedder(), SystemClock())
     trouble = left_behind(place)

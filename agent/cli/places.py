@@ -1,4 +1,4 @@
-"""Which configuration a command changes, and where its secrets are kept."""
+"""Configuration that a command changes, and the place of its secrets."""
 
 import os
 from argparse import Namespace

@@ -68,7 +68,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _converse(arguments: Namespace, places: Places) -> bool:
-    """Whether it was written."""
+    """Ask the questions; return true if the answers were written."""
     before = taking.existing(places.config)
 
     asked = Questions(

@@ -8,7 +8,7 @@ from agent.settings import Paths, Settings
 
 
 def of(arguments: Namespace) -> tuple[Settings, Paths]:
-    """What the options and the environment choose.
+    """Return the settings and paths that options and environment choose.
 
     Raises:
         ConfigRefused: the file is wrong; one line for each thing.

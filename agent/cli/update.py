@@ -82,7 +82,7 @@ def _show(machine: Machine, records: Records, *, as_json: bool) -> int:
 
 
 def _watch(trials: Trials) -> None:
-    """What the service manager runs at each start while a version is not settled."""
+    """Run the service manager's step at each start while a version is on trial."""
     # In place of the handler that keeps a command's own lines apart
     logging.basicConfig(level=logging.INFO, format="%(message)s", force=True)
     if trials.settle() is not Standing.ON_TRIAL:

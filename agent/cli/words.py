@@ -1,4 +1,4 @@
-"""What every command of the command line has in common: its parser, its options, its values."""
+"""Base of every command: its parser, its options, its values."""
 
 import argparse
 from typing import NoReturn, TypeAlias

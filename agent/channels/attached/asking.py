@@ -60,7 +60,7 @@ class Asking:
         self._open: dict[int, _Open] = {}
 
     async def put(self, target: str, asker: Session | None, framed: Framed) -> str | None:
-        """What the person says; None where nobody is there. Waits until cancelled."""
+        """Ask and return the person's answer; None if nobody is there. Waits until cancelled."""
         number = next(self._numbers)
         answered: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         question = self._open[number] = _Open(target, framed(number), answered)

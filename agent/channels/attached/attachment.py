@@ -37,7 +37,7 @@ Connect = Callable[[], Wire]
 
 @dataclass(frozen=True, slots=True)
 class Notices:
-    """What the person is told of the connection.
+    """Notices to the person about the connection.
 
     Args:
         greet: how the agent is, once.
@@ -238,7 +238,7 @@ class Attachment:
         await self._send(frames.Say(inbound.message_id, text))
 
     async def _send(self, frame: frames.FromTerminal) -> None:
-        """What cannot be sent now is said again, or has lost its meaning."""
+        """Send a frame if the connection is up; otherwise it is repeated later, or is obsolete."""
         async with self._writing:
             try:
                 if self._wire is not None:

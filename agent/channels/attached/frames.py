@@ -1,4 +1,4 @@
-"""What a terminal and a running agent say to each other: one JSON object a line, typed and capped.
+"""Frames between a terminal and a running agent: one JSON object a line, typed and capped.
 
 Who somebody is never stands in a frame: the kernel says it of the connection.
 """

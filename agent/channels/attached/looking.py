@@ -1,4 +1,4 @@
-"""How a running agent is, asked over the socket of its terminals; nobody is attached by it."""
+"""Look at a running agent over the socket of its terminals; nobody attaches by it."""
 
 import asyncio
 from pathlib import Path
@@ -21,7 +21,7 @@ LOOK_TIMEOUT_S = 5.0
 
 
 async def look(path: Path) -> Welcome:
-    """What the agent says to whoever comes.
+    """Return the agent's welcome.
 
     Raises:
         ChannelRefused: it is not for us, or it speaks another version.

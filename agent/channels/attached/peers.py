@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket, as the kernel says it: never as they say it."""
+"""Peers of a Unix socket, as the kernel reports them, never as they claim."""
 
 import grp
 import socket
@@ -46,7 +46,7 @@ def peer_of(connection: socket.socket) -> Peer:
 
 
 def visitor(peer: Peer, own_uid: int, group: int | None) -> Visitor | None:
-    """Whom this machine lets in: its root, whoever the agent runs as, and the agent's group."""
+    """Return the visitor if this machine admits them: root, the agent's user, or its group."""
     if peer.uid == _ROOT or peer.uid == own_uid != _UNKNOWN_UID:
         return Visitor(peer.uid, OWNER, LOCAL, Provenance.OWNER)
     if group is not None and group in peer.gids and peer.uid != _UNKNOWN_UID:
@@ -65,7 +65,7 @@ def group_id() -> int | None:
 
 
 def refusal(peer: Peer) -> str:
-    """What somebody who is not let in is told."""
+    """Return the text for somebody without access."""
     return (
         f"user {peer.uid} may not talk to this agent: its owner can let you in with "
         f"`sudo usermod -aG {GROUP} NAME`, which counts from your next login"

@@ -1,4 +1,4 @@
-"""Where the socket is, who may open it, and the two ways to use it: to listen and to connect."""
+"""Place of the socket, its permissions, and the two ways to use it: listen and connect."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ _BACKLOG = 32
 
 
 def socket_path(environ: Mapping[str, str], state_dir: Path) -> Path:
-    """Where a running agent listens: in the folder that systemd gave it, else with its state."""
+    """Return the socket's path: in systemd's runtime folder, else in the state folder."""
     given = environ.get("RUNTIME_DIRECTORY", "").partition(":")[0]
     return (Path(given) if given else state_dir) / NAME
 

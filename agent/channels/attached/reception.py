@@ -1,4 +1,4 @@
-"""Who may attach: looked at before a byte is read, limited in number, and told why not."""
+"""Reception of terminals: identified before a byte is read, limited in number, told why not."""
 
 import asyncio
 import logging

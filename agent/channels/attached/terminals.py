@@ -34,7 +34,7 @@ MAX_ASKERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """What the channel needs of the agent behind it.
+    """Agent behind the channel, as far as the channel needs it.
 
     Args:
         greeting: how the agent is, for somebody who comes.
@@ -132,7 +132,7 @@ class AttachedTerminals(Channel):
         return [one for one in self._sessions if one.is_open and one.visitor.target == target]
 
     def _takers(self, message: Outbound) -> list[Session]:
-        """Who gets it: whoever asked; another of their terminals once that one stays away."""
+        """Return the receivers: the asking terminal, or another one of the same person."""
         there = self._at(message.recipient)
         if not message.in_reply_to:
             return there

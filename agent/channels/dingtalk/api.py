@@ -55,7 +55,7 @@ class DingTalkApi:
         self._token_until_s = 0.0
 
     async def endpoint(self) -> str:
-        """Where a connection may be opened, once and within 90 s.
+        """Return the address for a connection, good once and for 90 s.
 
         Raises:
             ChannelError: the app may not, or not now.
@@ -71,7 +71,7 @@ class DingTalkApi:
         return f"{endpoint}?ticket={quote_plus(text_in(told, 'ticket'))}"
 
     async def call(self, path: str, body: object) -> dict[str, Any]:
-        """What the server told.
+        """Call the server and return its answer.
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.
@@ -112,7 +112,7 @@ class DingTalkApi:
             yield answer
 
     async def check(self) -> None:
-        """Whether the app is known; nothing is received or sent. Raises as `call` does."""
+        """Check that the app is known, without traffic of messages. Raises as `call` does."""
         await self._fresh_token()
 
     def _usable(self, url: str, safe: str, bare: str) -> str:
@@ -148,7 +148,7 @@ class DingTalkApi:
         return self._token
 
     async def _admitted(self, path: str, body: object) -> dict[str, Any]:
-        """What lets the app in; whatever stands against that is for a person to put right."""
+        """Return the app's admission; a person must mend whatever prevents it."""
         try:
             return await self._done(json_request("POST", self._base_url + path, {}, body))
         except ApiRefused as err:

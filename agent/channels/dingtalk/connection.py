@@ -46,14 +46,14 @@ Hurry = Callable[[Message], Awaitable[bool]]
 
 
 class Headers(msgspec.Struct, frozen=True, rename="camel"):
-    """What a frame is about, and the number that its answer has to name."""
+    """Headers of a frame: its subject, and the number that the answer must name."""
 
     topic: str = ""
     message_id: str = ""
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """What the platform says; `data` is JSON in a string."""
+    """Frame of the platform; `data` is JSON in a string."""
 
     type: str = ""
     headers: Headers = Headers()

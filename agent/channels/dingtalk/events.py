@@ -1,4 +1,4 @@
-"""What people say to the robot, and what it means to us: who, where, and whether it is called.
+"""Messages to the robot, and their meaning for us: sender, place, and if it is called.
 
 A person is known by their id in the robot's organisation; whoever has none there is known by the
 one that the platform makes up. Where an answer goes says by itself how it can be sent.
@@ -36,7 +36,7 @@ Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 
 
 class Message(msgspec.Struct, frozen=True, rename="camel"):
-    """What was said, and the address that takes answers for a while."""
+    """Message, and the address that takes answers for a while."""
 
     msg_id: str = ""
     msgtype: str = ""
@@ -71,7 +71,7 @@ class Message(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What came with a message; `kind` is the platform's word for it."""
+    """File of a message; `kind` is the platform's word for it."""
 
     code: str
     kind: str
@@ -82,7 +82,7 @@ class File:
         return _NAMES.get(self.kind, "a file")
 
     def media_type(self, told: str) -> str:
-        """What it is; the platform's servers often say nothing of it."""
+        """Return the media type; the platform's servers often say nothing about it."""
         kind = printable_line(told, 100).partition(";")[0].strip().lower()
         if kind and kind != ANY_TYPE:
             return kind
@@ -110,7 +110,7 @@ def read(data: str) -> Message | None:
 
 
 def is_for_us(message: Message, groups: Groups) -> bool:
-    """Whether a person says something to the robot."""
+    """Return true if a person writes to the robot."""
     if not _is_id(message.msg_id) or not _is_id(message.conversation_id):
         return False
     if not message.sender_id or message.sender_id == message.chatbot_user_id:
@@ -121,14 +121,14 @@ def is_for_us(message: Message, groups: Groups) -> bool:
 
 
 def staff_id(message: Message) -> str:
-    """Who it is in the robot's organisation; ids of others' organisations may be the same."""
+    """Return the person's id in the robot's organisation; other organisations may use the same."""
     corps = {message.sender_corp_id, message.chatbot_corp_id} - {""}
     known = message.sender_staff_id
     return known if len(corps) < 2 and _is_id(known) else ""  # noqa: PLR2004 - they differ
 
 
 def target(message: Message) -> str:
-    """Where its answer goes."""
+    """Return the target of the answer."""
     if message.is_group:
         return f"{GROUP}:{message.conversation_id}"
     known = staff_id(message)

@@ -1,4 +1,4 @@
-"""What DingTalk's refusals mean for whoever called: by its code, where it tells one.
+"""Failures of DingTalk, sorted by the code of the refusal if there is one.
 
 Its newer API has words for codes, its older one and the answers to messages have numbers.
 """
@@ -84,7 +84,7 @@ def unknown_app(said: str) -> ChannelRefused:
 
 
 def _wait_s(reply: Reply, code: str) -> float:
-    """How long it wants to be left alone; 0 where it does not."""
+    """Return the seconds of silence that it asks for; 0 if none."""
     if reply.fields.get(_SHUT_OUT):
         return ADDRESS_RETRY_S
     if code in _TOLD_TOO_OFTEN:

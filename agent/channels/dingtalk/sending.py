@@ -143,7 +143,7 @@ class Sending:
             await self._put(message.recipient, Words(trouble))
 
     async def _give_packed(self, message: Outbound, file: Attachment) -> str:
-        """Why it did not go, for whoever waits for it; empty where it did."""
+        """Send a file as a ZIP archive; return why it failed, empty on success."""
         if trouble := unsendable(file, MAX_FILE_BYTES, _MOST):
             return trouble
         try:

@@ -70,7 +70,7 @@ class DiscordApi:
         return self.token.reveal().partition(".")[0]
 
     async def call(self, method: str, path: str, body: object = None) -> Any:
-        """What the server told; None where it told nothing.
+        """Call the server and return its answer; None if it is empty.
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.

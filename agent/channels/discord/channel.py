@@ -106,7 +106,7 @@ class DiscordChannel(Channel):
         await self._asking.aclose()
 
     async def _courtesy(self, method: str, path: str) -> bool:
-        """Whether the bot may do it, now or later; an answer never waits for it."""
+        """Do something optional; an answer never waits for it."""
         try:
             await self._api.call(method, path)
         except ChannelError as err:
@@ -116,7 +116,7 @@ class DiscordChannel(Channel):
 
 
 async def identify(api: DiscordApi) -> str:
-    """Who the bot is, in a sentence; nothing is received or sent.
+    """Return the bot's name in a sentence, without traffic of messages.
 
     Raises:
         ChannelError: it cannot be used, or not now.

@@ -1,4 +1,4 @@
-"""How Discord's gateway is spoken to, and what its codes for an end mean for a person."""
+"""Dialect of Discord's gateway, and the meaning of its close codes for a person."""
 
 from urllib.parse import urlsplit
 

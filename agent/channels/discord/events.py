@@ -1,4 +1,4 @@
-"""What the gateway says, as typed values: only the fields that are used, each checked."""
+"""Events of the gateway as typed values: only the fields that are used, each checked."""
 
 from typing import TypeVar
 
@@ -39,7 +39,7 @@ class Numbered(_Wire, frozen=True):
 
 
 class Application(_Wire, frozen=True):
-    """What commands belong to."""
+    """Application that the commands belong to."""
 
     id: str
 
@@ -130,7 +130,7 @@ class Channel(_Wire, frozen=True):
 
 
 class Option(_Wire, frozen=True):
-    """What was typed behind a command."""
+    """Option that was typed behind a command."""
 
     name: str
     value: str | int | float | bool | None = None

@@ -66,7 +66,7 @@ class Fetching:
 
 
 def called(file: File, *, is_speech: bool) -> str:
-    """What a person would call it."""
+    """Return the file's name for a person."""
     if is_speech:
         return "a voice message"
     return _KINDS.get(file.content_type.partition("/")[0], "a file")

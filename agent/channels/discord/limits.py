@@ -1,4 +1,4 @@
-"""How often each address may be asked, as the platform says with every answer.
+"""Rate limits of each address, as the platform reports them with every answer.
 
 Whoever asks in spite of it long enough is locked out with the whole network's address; so it is
 answered here what the platform would answer. Nothing waits here: that is for who asked.
@@ -30,7 +30,7 @@ class Limits:
         self._all_until_s = 0.0
 
     def left_s(self, method: str, path: str) -> float:
-        """How long it may not be asked; 0 where it may."""
+        """Return the seconds until it may be asked again; 0 for now."""
         route = route_of(method, path)
         key = self._buckets.get(route, route)
         until_s = max(self._until_s.get(key, 0.0), self._all_until_s)
@@ -46,7 +46,7 @@ class Limits:
             raise asked_too_often(left_s)
 
     def note(self, method: str, path: str, answer: HttpAnswer) -> None:
-        """What an answer says of those that follow."""
+        """Note the limits in an answer."""
         route = route_of(method, path)
         if bucket := answer.header("x-ratelimit-bucket")[:100]:
             # The same bucket counts apart for each chat
@@ -71,7 +71,7 @@ def asked_too_often(wait_s: float) -> ChannelUnavailable:
 
 
 def route_of(method: str, path: str) -> str:
-    """What a limit is for: the chat counts, which of its messages does not."""
+    """Return the key of a limit: the chat counts, the single message does not."""
     first, *rest = [part for part in path.partition("?")[0].split("/") if part]
     parts = [first, *rest[:1], *(_NUMBER.sub(":id", part) for part in rest[1:])]
     # Each sign has the limit of all of them

@@ -1,4 +1,4 @@
-"""What the gateway says, on its way in: messages, commands that were chosen, and buttons.
+"""Events on their way in: messages, chosen commands, and buttons.
 
 Buttons and what stops the agent are heard at once; everything else in its turn.
 """
@@ -58,7 +58,7 @@ _WITH_WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a message passes on its way in."""
+    """Parts that a message passes on its way in."""
 
     api: DiscordApi
     gateway: Gateway
@@ -109,7 +109,7 @@ class Listening:
                 task.cancel()
 
     async def _hurry(self, name: str, told: msgspec.Raw, begun: Begun, deliver: Deliver) -> None:
-        """What stops the agent does not wait for files; where it comes again it is known."""
+        """Deliver a stop without waiting for files; if it comes again it is known."""
         try:
             number = read(told, Numbered).id
             if _stops(name, told, begun.me):
@@ -132,7 +132,7 @@ class Listening:
             self._parts.asking.say_to_them(interaction, text)
 
     async def _hear(self, name: str, told: msgspec.Raw, begun: Begun, deliver: Deliver) -> bool:
-        """Whether it was something for us."""
+        """Deliver a message; return true if it was for us."""
         try:
             if name in _HEARD and read(told, Numbered).id in self._ahead:
                 return True

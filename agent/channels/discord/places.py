@@ -1,4 +1,4 @@
-"""Where things are written: Discord's threads are places of their own, each beneath a channel."""
+"""Places of messages: Discord's threads are places of their own, each beneath a channel."""
 
 from collections import OrderedDict
 

@@ -123,7 +123,7 @@ class Sending:
 
 
 def answering(message_id: str) -> dict[str, object]:
-    """What makes a message an answer; the one that is answered may be deleted meanwhile."""
+    """Return the fields that make a message an answer; the answered one may be deleted."""
     if not message_id.isdigit():
         return {}
     return {"message_reference": {"message_id": message_id, "fail_if_not_exists": False}}

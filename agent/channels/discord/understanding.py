@@ -25,7 +25,7 @@ Groups = Literal["mention", "all", "off"]
 
 
 def is_for_us(message: Message, me: str, groups: Groups) -> bool:
-    """Whether a person says something to the bot."""
+    """Return true if a person writes to the bot."""
     author = message.author
     if author.bot or author.system or message.webhook_id is not None or author.id == me:
         return False
@@ -82,7 +82,7 @@ def commanded(told: Interaction, person: User, now_s: float) -> Inbound:
 
 
 def files_of(message: Message) -> Iterator[File]:
-    """What came with the message, or with the one that is passed on."""
+    """Yield the files of the message, or of the one that it forwards."""
     yield from message.attachments
     for one in message.message_snapshots:
         yield from one.message.attachments
@@ -93,7 +93,7 @@ def name_of(person: User) -> str:
 
 
 def words_of(message: Message, me: str) -> str:
-    """What is said in it, without the calling of the bot."""
+    """Return the words of the message without the bot's mention."""
     names = {one.id: name_of(one) for one in message.mentions}
 
     def named(found: re.Match[str]) -> str:
@@ -115,7 +115,7 @@ def _passed_on(message: Message) -> str:
 
 
 def _answered(message: Message, me: str) -> str:
-    """What the message answers to; the bot's own words are in the conversation already."""
+    """Return the answered message; the bot's own words are in the conversation already."""
     answered = message.referenced_message
     if answered is None or answered.author.id == me:
         return ""

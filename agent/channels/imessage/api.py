@@ -48,7 +48,7 @@ class BlueBubblesApi:
         self._http = http
 
     async def info(self) -> Info:
-        """What the server is, and whether it has Apple's private interface in hand."""
+        """Return the server's description and if it has Apple's private interface."""
         return _read(await self._call("GET", "/server/info"), Info)
 
     async def newest(self) -> Message | None:
@@ -73,7 +73,7 @@ class BlueBubblesApi:
         return tuple(sorted(found, key=lambda one: one.row))
 
     async def in_chat(self, chat: str, row: int) -> tuple[Message, ...]:
-        """What stands in one chat after that row, the latest of it."""
+        """Return the latest messages of one chat after that row."""
         return await self._query({"chatGuid": chat, "sort": "DESC", **_rows(row)})
 
     async def say(self, told: dict[str, object]) -> Sent:
@@ -125,7 +125,7 @@ class BlueBubblesApi:
 
 
 def _rows(first: int, last: int | None = None) -> dict[str, object]:
-    """Which rows are asked for, in the very words of the server's own programs."""
+    """Return the query for these rows, in the form of the server's own programs."""
     where: list[object] = [
         {"statement": "message.ROWID > :startRowId", "args": {"startRowId": first}}
     ]
@@ -157,14 +157,14 @@ def _trouble(reply: rest.Reply) -> ChannelError:
 
 
 def _wait_s(reply: rest.Reply, reason: str) -> float:
-    """How long whatever was asked is better left alone; 0 where that is not the trouble."""
+    """Return the seconds to wait after this refusal; 0 if waiting does not help."""
     if reply.status == rest.TOO_MANY:
         return rest.seconds(reply.header("retry-after"))
     return QUEUED_RETRY_S if _QUEUED in reason else 0.0
 
 
 def _code_in(data: object) -> int:
-    """Why Apple would not have a message, as the Mac wrote it down; 0 where it did not."""
+    """Return Apple's code for a refused message, as the Mac noted it; 0 if it did not."""
     code = data.get("error") if isinstance(data, dict) else 0
     return code if isinstance(code, int) else 0
 

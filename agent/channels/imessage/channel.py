@@ -183,7 +183,7 @@ class ImessageChannel(Channel):
 
 
 async def identify(api: BlueBubblesApi) -> str:
-    """Who the agent is there, in a sentence.
+    """Return the agent's account in a sentence.
 
     Raises:
         ChannelError: that cannot be known.

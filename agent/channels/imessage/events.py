@@ -1,4 +1,4 @@
-"""What a BlueBubbles server tells of messages, and which of them a person has said to us.
+"""Messages from a BlueBubbles server, and which of them a person wrote to us.
 
 Who wrote is known by the address that Apple vouches for: what came as SMS or RCS can be written
 in anybody's name, and is not heard. Tapbacks, edits and news of a group are no messages.
@@ -38,7 +38,7 @@ class Info(Struct, frozen=True):
 
     @property
     def method(self) -> str:
-        """How it sends: by Apple's private interface where that is there."""
+        """Way of sending: Apple's private interface if it is there."""
         return "private-api" if self.private_api and self.helper_connected else "apple-script"
 
 
@@ -50,14 +50,14 @@ class Handle(Struct, frozen=True):
 
 
 class Chat(Struct, frozen=True):
-    """Where a message stands."""
+    """Chat of a message."""
 
     guid: str = ""
     style: int = 0
 
 
 class File(Struct, frozen=True, rename="camel"):
-    """What came with a message."""
+    """File of a message."""
 
     guid: str = ""
     mime_type: str | None = None
@@ -66,7 +66,7 @@ class File(Struct, frozen=True, rename="camel"):
 
 
 class Sent(Struct, frozen=True):
-    """What was sent, as the Mac has it."""
+    """Sent message, as the Mac has it."""
 
     guid: str = ""
     row: int = field(name="originalROWID", default=0)
@@ -97,13 +97,13 @@ class Message(Struct, frozen=True, rename="camel"):
 
     @property
     def is_of_a_person(self) -> bool:
-        """Whether somebody else has said something there."""
+        """True if another person wrote it."""
         is_news = self.item_type or self.group_action_type or self.associated_message_guid
         return not (self.is_from_me or is_news or self.is_auto_reply or self.date_retracted)
 
     @property
     def words(self) -> str:
-        """What is said, without the signs that stand for files."""
+        """Words of the message, without the signs that stand for files."""
         told = "\n".join(one for one in (self.subject, self.text) if one)
         for sign in _PLACEHOLDERS:
             told = told.replace(sign, "")

@@ -1,4 +1,4 @@
-"""How far a Mac's messages were read, kept over restarts.
+"""Reading position in a Mac's messages, kept over restarts.
 
 A message may be seen a moment after one that came later, so some rows are asked for again, and
 known by their ids. Losing the file loses what was written while the agent was away, and no more.
@@ -37,14 +37,14 @@ class Position:
         self._kept: _Kept | None = None
 
     async def load(self) -> bool:
-        """Whether this server was read before."""
+        """Load the position; return true if this server was read before."""
         self._kept = self._kept or await asyncio.to_thread(self._read)
         if self._kept is not None and self._kept.server != self._server:
             self._kept = None
         return self._kept is not None
 
     async def begin(self, row: int, at_ms: int) -> None:
-        """What is there by now is not the agent's to answer."""
+        """Start after the existing messages: they are not the agent's to answer."""
         self._kept = _Kept(self._server, row, at_ms, row)
         await self.save()
 
@@ -62,7 +62,7 @@ class Position:
         return self._kept is not None and guid in self._kept.seen
 
     def is_old(self, at_ms: int) -> bool:
-        """Whether it was written before the agent was there; a Mac may get its history later."""
+        """Return true if it is older than the agent; a Mac may receive its history later."""
         return self._kept is not None and at_ms < self._kept.floor_ms
 
     def note(self, guid: str, row: int) -> None:

@@ -87,7 +87,7 @@ class Sending:
         self._note(key, await self._api.say({**await self._told(key), "message": text}))
 
     async def _stands(self, key: Key, is_it: Callable[[Message], bool]) -> bool:
-        """Whether it was sent before, and its receipt was lost; from now on it may have been."""
+        """Return true if it was sent before and its receipt was lost; note it as possibly sent."""
         left = await self._begun.left(key)
         if left:
             for one in await self._api.in_chat(key[0], int(left)):
@@ -123,5 +123,5 @@ def _known_as(message: Outbound, content: str) -> str:
 
 
 def _letters(text: str) -> str:
-    """What is left of a text whatever Messages makes of its spaces and signs."""
+    """Return the text without the spaces and signs that Messages changes."""
     return _NO_LETTER.sub("", text) or text

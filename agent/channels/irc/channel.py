@@ -117,7 +117,7 @@ class IrcChannel(Channel):
             raise MessageRefused(f"that cannot be said on IRC: {err}") from err
 
     def _check(self, target: str, text: str, heard: list[Line], welcome: Welcome) -> None:
-        """Where the server repeats what it took, what it did not repeat it did not take."""
+        """Check that the server repeated the message; one that it did not repeat was not taken."""
         is_echoed = "echo-message" not in welcome.abilities
         for line in heard:
             if line.command in _NOT_THERE and _is_about(line, target):
@@ -176,7 +176,7 @@ class IrcChannel(Channel):
                 await self._clock.sleep(LOOK_EVERY_S)
 
     async def _log_in_by_service(self, session: Session) -> None:
-        """Where the server itself takes no account, its NickServ may."""
+        """Log in by NickServ, on servers without accounts of their own."""
         welcome = self._welcome
         if self._login.password and welcome is not None and "sasl" not in welcome.abilities:
             told = f"IDENTIFY {self._login.account} {self._login.password.reveal()}"

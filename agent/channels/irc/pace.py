@@ -1,4 +1,4 @@
-"""How quickly lines may follow each other: a few at once, then one after the other."""
+"""Pace of lines: a few at once, then one after the other."""
 
 import asyncio
 

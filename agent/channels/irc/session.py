@@ -40,7 +40,7 @@ class Session:
         self._ended: ChannelUnavailable | None = None
 
     async def lines(self) -> AsyncGenerator[Line, None]:
-        """What the server says; whether we are there is answered.
+        """Yield the server's lines; pings are answered here.
 
         Raises:
             ChannelUnavailable: it has closed the connection or fallen silent.
@@ -145,5 +145,5 @@ class Session:
 
 
 def reason_of(line: Line) -> str:
-    """What a server says in its own words, for a person."""
+    """Return the server's own reason, for a person."""
     return printable_line(line.parameter(-1), MAX_REASON_CHARS)

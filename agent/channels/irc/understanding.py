@@ -1,4 +1,4 @@
-"""What a line means to us: who says what to whom, and whether we are called.
+"""Meaning of a line: sender, target, and if it calls us.
 
 A nick is nobody's proof. Whoever is logged in is known by the account, which the server says with
 each line where it can; anybody else by nick, user and host together.
@@ -34,7 +34,7 @@ class Heard:
 
 
 def understood(line: Line, me: str, now_s: float, count: int) -> Heard | None:
-    """What a person says; None where it is no person, or nothing that is said.
+    """Return the message of a person; None if there is no person or no message.
 
     Args:
         me: our nick.
@@ -72,7 +72,7 @@ def sender_of(line: Line) -> str:
 
 
 def without_name(text: str, me: str) -> str | None:
-    """What is said to us, without our name before it; None where we are not called."""
+    """Return the text without our name before it; None if it does not call us."""
     name = re.escape(me)
     if found := re.match(rf"@?{name}\s*[:,]\s*(?=\S)|@{name}\s+(?=\S)", text, re.IGNORECASE):
         return text[found.end() :]

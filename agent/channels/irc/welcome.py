@@ -36,7 +36,7 @@ _BARRED = {"464": "it wants a password of its own", "465": "the agent is banned 
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who the agent is there; an empty password is no account."""
+    """Login of the agent; an empty password means no account."""
 
     url: str
     nick: str
@@ -46,7 +46,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What was settled: the nick that we have, and what the server can do."""
+    """Result of the welcome: our nick, and the server's abilities."""
 
     session: Session
     nick: str
@@ -93,7 +93,7 @@ async def _connected(host: str, port: int, scheme: str) -> Session:
 
 
 class _Entering:
-    """What the server says until it welcomes us, one line after the other."""
+    """Steps until the server welcomes us, one line after the other."""
 
     def __init__(self, session: Session, login: Login) -> None:
         self._session = session

@@ -51,7 +51,7 @@ class LarkApi:
         self._token_until_s = 0.0
 
     async def endpoint(self) -> dict[str, Any]:
-        """Where the long connection is to be opened, and how it wants to be kept.
+        """Return the address of the long connection and its settings.
 
         Raises:
             ChannelError: the app may not, or not now.
@@ -67,7 +67,7 @@ class LarkApi:
         raise unknown_app(_said(reply))
 
     async def call(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """What the server told.
+        """Call the server and return its answer.
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.

@@ -110,7 +110,7 @@ def _frame(message: str | bytes) -> frames.Frame:
 
 
 def _usable(url: str, base_url: str) -> str:
-    """Where to connect to; without TLS only where the configuration speaks without it."""
+    """Return the address to connect to; without TLS only if the configuration has none either."""
     schemes = {"wss"} if base_url.startswith("https://") else {"wss", "ws"}
     if urlsplit(url).scheme not in schemes:
         raise ChannelUnavailable("Lark told no address to connect to")

@@ -1,4 +1,4 @@
-"""What Lark tells of, and what it means to us: who says what, and whether we are called.
+"""Events of Lark, and their meaning: sender, text, and if they call us.
 
 A person is known by their open id, which is the same for as long as the app is. Content is JSON in
 a string, of many kinds; what cannot be shown here is named.
@@ -30,7 +30,7 @@ Groups = Literal["mention", "all", "off"]
 
 
 class Header(msgspec.Struct, frozen=True):
-    """Which event it is, and of what kind."""
+    """Header of an event: its id and kind."""
 
     event_id: str = ""
     event_type: str = ""
@@ -43,7 +43,7 @@ class Ids(msgspec.Struct, frozen=True):
 
 
 class Sender(msgspec.Struct, frozen=True):
-    """Who wrote."""
+    """Sender of a message."""
 
     sender_id: Ids = Ids()
     # An app's words are no person's
@@ -59,7 +59,7 @@ class Mention(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """What was written, and where."""
+    """Message, with its place."""
 
     message_id: str = ""
     root_id: str = ""
@@ -73,7 +73,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 class Action(msgspec.Struct, frozen=True):
-    """What a button carries."""
+    """Action of a button."""
 
     # Of one's own making: whatever stood in a card
     value: Any = None
@@ -87,7 +87,7 @@ class Context(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """What happened: a message, or a press of a button."""
+    """Event: a message, or a press of a button."""
 
     sender: Sender = Sender()
     message: Message = Message()
@@ -105,7 +105,7 @@ class Told(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What came with a message; `kind` is the platform's word for it."""
+    """File of a message; `kind` is the platform's word for it."""
 
     key: str
     kind: str
@@ -132,7 +132,7 @@ def read(payload: bytes) -> Told | None:
 
 
 def is_for_us(event: Event, me: str, groups: Groups) -> bool:
-    """Whether a person says something to the app."""
+    """Return true if a person writes to the app."""
     message = event.message
     if event.sender.sender_type != "user" or not event.sender.sender_id.open_id:
         return False

@@ -24,7 +24,7 @@ _ENCODING, _TYPE, _PAYLOAD, _NEW_LOG = 6, 7, 8, 9
 
 
 class BadFrame(ValueError):
-    """What came is no frame."""
+    """Bytes that are no frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def ping(service: int) -> Frame:
 
 
 def acknowledged(frame: Frame, took_ms: int) -> Frame:
-    """What tells the platform that it need not come again."""
+    """Return the frame that tells the platform not to repeat this one."""
     headers = (*frame.headers, ("biz_rt", str(took_ms)))
     return replace(frame, headers=headers, payload=b'{"code":200}')
 

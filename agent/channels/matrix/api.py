@@ -56,7 +56,7 @@ class Lapsed(ChannelRefused):
 
 
 class Access(Protocol):
-    """Where tokens come from."""
+    """Source of tokens."""
 
     async def token(self) -> Secret:
         """The one to use now.
@@ -76,7 +76,7 @@ class Access(Protocol):
         """Have the next token be that of another login; False where a person has to."""
 
     def proof(self, account: str) -> dict[str, object]:
-        """What shows beside a token that the account is ours; may be empty."""
+        """Return the extra proof that the account is ours; may be empty."""
 
 
 class FixedToken:
@@ -156,7 +156,7 @@ class MatrixApi:
         return await self._access.start_over()
 
     def proof(self, account: str) -> dict[str, object]:
-        """What goes with a call that a token alone is not enough for."""
+        """Return the extra proof for a call that a token alone does not allow."""
         return self._access.proof(account)
 
     async def upload(self, name: str, kind: str, content: AsyncIterable[bytes], size: int) -> str:

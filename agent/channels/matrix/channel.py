@@ -125,7 +125,7 @@ class MatrixChannel(Channel):
         await self._courtesy("PUT", path, told)
 
     async def _courtesy(self, method: str, path: str, body: Mapping[str, object]) -> str:
-        """What an answer never waits for, nor fails with; the event's id, if it is one."""
+        """Do something optional and return its event's id, if any; an answer never waits for it."""
         try:
             told = await self._api.call(method, path, body)
         except ChannelError as err:

@@ -1,4 +1,4 @@
-"""What a homeserver tells of rooms, as far as it is used; anything else in it is left alone.
+"""Events of a homeserver, as far as they are used; the rest is left alone.
 
 An event's content is somebody's and is taken apart where it is read: what does not fit is no
 message, and never the end of listening.
@@ -26,7 +26,7 @@ class Event(Struct, frozen=True):
     unsigned: dict[str, Any] = field(default_factory=dict)
 
     def text(self, key: str) -> str:
-        """What its content says there; empty where that is no text."""
+        """Return the text at that key of the content; empty if it is no text."""
         return _text(self.content, key)
 
     @property
@@ -43,7 +43,7 @@ class Event(Struct, frozen=True):
 
 
 class Relation(Struct, frozen=True):
-    """What an event is to another; empty where it stands alone."""
+    """Relation of an event to another; empty if it stands alone."""
 
     kind: str
     event_id: str
@@ -51,7 +51,7 @@ class Relation(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """What happened in a room; where it is limited, something before it is left out."""
+    """Timeline of a room; a limited one has a gap before it."""
 
     events: list[Any] = field(default_factory=list)
     limited: bool = False
@@ -59,19 +59,19 @@ class Timeline(Struct, frozen=True):
 
 
 class InviteState(Struct, frozen=True):
-    """What is told of a room before it is joined."""
+    """State of a room before it is joined."""
 
     events: list[Any] = field(default_factory=list)
 
 
 class ToDevice(Struct, frozen=True):
-    """What devices said to ours alone."""
+    """Messages of devices to ours alone."""
 
     events: list[Any] = field(default_factory=list)
 
 
 class DeviceLists(Struct, frozen=True):
-    """Whose devices are others than before."""
+    """Accounts whose devices changed."""
 
     changed: list[Any] = field(default_factory=list)
 
@@ -96,7 +96,7 @@ class Rooms(Struct, frozen=True):
 
 
 class Sync(Struct, frozen=True):
-    """What happened since, and where to go on from."""
+    """Events since the last sync, and the position to go on from."""
 
     next_batch: str = ""
     rooms: Rooms = field(default_factory=Rooms)

@@ -1,4 +1,4 @@
-"""What arrives, by `/sync`: it goes on where it was cut, and only what was kept is passed.
+"""Arrivals by `/sync`: it resumes after a cut, and passes on only what was kept.
 
 The first time nothing that was said before is answered. Who invites the agent to a chat of two is
 joined; other rooms are joined where somebody invites whom the agent knows.
@@ -66,7 +66,7 @@ _FILTER = {
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """Whom an arrival is for.
+    """Receivers of an arrival.
 
     Args:
         knows: whose files are fetched, and whose invitations to groups are followed.
@@ -187,7 +187,7 @@ class Listening:
                 await self._heard(room, read, deliver)
 
     async def _late(self, deliver: Deliver, *, has_keys: bool) -> None:
-        """What could not be read when it came, and can be now."""
+        """Deliver messages that could not be read at first and can be now."""
         for room, event in await self._secrecy.held(has_keys=has_keys):
             await self._heard(room, event, deliver)
             await self._secrecy.done(event)
@@ -208,7 +208,7 @@ class Listening:
         return events, False
 
     async def _missed(self, room: str, start: str) -> list[Event]:
-        """What a full answer had no room for, oldest first."""
+        """Return the events that a full answer left out, oldest first."""
         found: list[Event] = []
         for _ in range(MAX_PAGES):
             query: dict[str, str | int] = {"dir": "b", "from": start, "limit": 100}

@@ -1,4 +1,4 @@
-"""How far the rooms were read, kept over restarts; what comes after it is told again.
+"""Reading position in the rooms, kept over restarts; later events are read again.
 
 Without a flush: messages that come again are known by their ids.
 """
@@ -27,7 +27,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Position:
-    """Where to go on, of one account; empty where nothing was heard yet."""
+    """Reading position of one account; empty before the first sync."""
 
     def __init__(self, path: Path) -> None:
         self.folder = path.parent

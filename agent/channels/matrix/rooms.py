@@ -1,4 +1,4 @@
-"""Who is in a room, asked of the server when somebody came or went."""
+"""Members of a room, asked from the server when somebody came or went."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _THERE = frozenset({"join", "invite"})
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """What they are called, by account; who is invited may read, and counts."""
+    """Names of the members, by account; the invited can read, and count."""
 
     names: dict[str, str]
 
@@ -45,7 +45,7 @@ class Rooms:
         self._known.pop(room, None)
 
     def is_group(self, room: str) -> bool:
-        """What was last known; a chat of two where nothing was."""
+        """Return true if the room was last known as a group; unknown rooms are chats of two."""
         return room in self._known and self._known[room].is_group
 
     async def _ask(self, room: str) -> People:

@@ -59,7 +59,7 @@ def encryption_for(api: MatrixApi, folder: Path, clock: Clock) -> "Encryption | 
 
 
 class Secrecy:
-    """What becomes of encrypted events that arrive."""
+    """Treatment of encrypted events that arrive."""
 
     def __init__(self, crypt: "Encryption | None", sending: "Sending", clock: Clock) -> None:
         self._crypt = crypt
@@ -123,7 +123,7 @@ class Secrecy:
     def file(
         self, pieces: AsyncIterator[bytes], told: dict[str, Any]
     ) -> AsyncIterator[bytes] | None:
-        """What is in a sealed file; None where it cannot be opened."""
+        """Yield the content of a sealed file; None if it cannot be opened."""
         if self._crypt is None:
             return None
         from agent.channels.matrix.encryption.files import opened, seal_in  # noqa: PLC0415 - as above

@@ -76,7 +76,7 @@ class Sending:
         return account
 
     async def explain(self, room: str, text: str) -> None:
-        """What helps where a room cannot be read: in clear words, where nothing can be sealed."""
+        """Explain in clear words why a room cannot be read, if nothing can be sealed."""
         put = self.put if await self.is_sealed(room) else self._put
         await put(room, content_of(text), secrets.token_hex(8))
 
@@ -103,13 +103,13 @@ class Sending:
         return str(told.get("event_id") or "")
 
     async def is_sealed(self, room: str) -> bool:
-        """Whether what is said there goes to its people's devices alone."""
+        """Return true if the room's messages go to its people's devices alone."""
         if self.crypt is None or self.crypt.is_foreign:
             return False
         return await self.crypt.is_encrypted(room)
 
     async def _is_closed(self, room: str) -> bool:
-        """Whether it is known to be encrypted, where nothing is sealed."""
+        """Return true if the room is encrypted and nothing can be sealed."""
         if self.position.was_told(room):
             return True
         return self.crypt is not None and await self.crypt.is_encrypted(room)
@@ -162,7 +162,7 @@ class Sending:
     async def _uploaded(
         self, room: str, path: Path, size: int, named: tuple[str, str]
     ) -> dict[str, object]:
-        """Where the file is from now on; sealed where the room is."""
+        """Upload the file, sealed if the room is, and return its address."""
         pieces = _pieces(path, size)
         if not await self.is_sealed(room):
             return {"url": await self._api.upload(*named, pieces, size)}
@@ -205,13 +205,13 @@ class MatrixDrafts(Drafts):
 
 
 def _draft_of(message_id: str) -> str:
-    """What the draft of an answer is called in every run."""
+    """Return the draft's name, the same in every run."""
     known = hashlib.sha256(message_id.encode("utf-8", "replace")).hexdigest()
     return f"draft-{known[:32]}"
 
 
 def _known(message: Outbound) -> str:
-    """What a message is called in every try; nobody counts those that were never kept."""
+    """Return the name of a message in every try; unkept messages have none."""
     return f"{message.outbox_id or secrets.token_hex(8)}-{message.part}"
 
 

@@ -48,7 +48,7 @@ class Self:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What comes with a message; `address` is empty where it cannot be read."""
+    """File of a message; `address` is empty if it cannot be read."""
 
     what: str
     address: str
@@ -60,7 +60,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What the room says about a message.
+    """Context of a message in its room.
 
     Args:
         answered: the event that it answers; None where there is none.
@@ -73,7 +73,7 @@ class Around:
 
 
 def is_message(event: Event, me: Self) -> bool:
-    """Whether somebody else says something in it that is new."""
+    """Return true if another person says something new in it."""
     return (
         event.type == "m.room.message"
         and event.sender != me.account
@@ -84,7 +84,7 @@ def is_message(event: Event, me: Self) -> bool:
 
 
 def is_sealed(event: Event, me: Self) -> bool:
-    """Whether somebody else says in it what only a key shows."""
+    """Return true if another person's message is encrypted."""
     return (
         event.type == "m.room.encrypted"
         and event.sender != me.account

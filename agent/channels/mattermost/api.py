@@ -47,7 +47,7 @@ class MattermostApi:
         return f"ws{self.base_url.removeprefix('http')}{_VERSION}/websocket"
 
     async def call(self, method: str, path: str, body: object = None) -> Any:
-        """What the server told.
+        """Call the server and return its answer.
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.
@@ -58,7 +58,7 @@ class MattermostApi:
         return await self._asked(request, rest.CALL_TIMEOUT_S)
 
     async def upload(self, channel: str, file: Attachment) -> Any:
-        """What the server told of a file that it has now.
+        """Upload a file and return the server's answer.
 
         Raises:
             ChannelError: as `call`.

@@ -98,7 +98,7 @@ class MattermostChannel(Channel):
 
 
 async def identify(api: MattermostApi) -> str:
-    """Who the bot is, in a sentence; nothing is received or sent.
+    """Return the bot's name in a sentence, without traffic of messages.
 
     Raises:
         ChannelError: it cannot be used, or not now.

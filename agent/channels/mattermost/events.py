@@ -1,4 +1,4 @@
-"""What Mattermost says, as typed values, and its posts as the rest of the agent knows messages.
+"""Events of Mattermost as typed values, and its posts as our messages.
 
 What is not as documented is left out; it must not hold up the others.
 """
@@ -23,7 +23,7 @@ Groups = Literal["mention", "all", "off"]
 
 
 class File(msgspec.Struct, frozen=True):
-    """What came with a post."""
+    """File of a post."""
 
     id: str
     name: str = ""
@@ -32,7 +32,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Metadata(msgspec.Struct, frozen=True):
-    """What the server adds to a post."""
+    """Additions of the server to a post."""
 
     files: tuple[File, ...] | None = None
 
@@ -60,7 +60,7 @@ class Post(msgspec.Struct, frozen=True, rename={"kind": "type"}):
 
 
 class Me(msgspec.Struct, frozen=True):
-    """Who the token is of."""
+    """Account of the token."""
 
     id: str
     username: str
@@ -82,7 +82,7 @@ class Posts(msgspec.Struct, frozen=True):
 
 
 class Posted(msgspec.Struct, frozen=True):
-    """What is said of a post that is new; `post` is JSON in itself."""
+    """Announcement of a new post; `post` is JSON in itself."""
 
     post: str = ""
     channel_type: str = ""
@@ -90,7 +90,7 @@ class Posted(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """What comes by the WebSocket: an event, or the answer to what was asked there."""
+    """Event of the WebSocket, or the answer to a request there."""
 
     event: str = ""
     data: msgspec.Raw = msgspec.Raw(b"{}")
@@ -105,7 +105,7 @@ def challenge(token: str) -> str:
 
 
 def calls(post: Post, username: str) -> bool:
-    """Whether it has our name in it, as the platform marks names."""
+    """Return true if the post has our name in it, as the platform marks names."""
     return _calling(username).search(post.message) is not None
 
 

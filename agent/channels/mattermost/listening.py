@@ -232,7 +232,7 @@ class Listening:
 
 
 async def who(api: MattermostApi) -> Me:
-    """Who the token is of.
+    """Return the token's account.
 
     Raises:
         ChannelError: nobody's, or that is not to be had now.

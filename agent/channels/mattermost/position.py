@@ -1,4 +1,4 @@
-"""How far the posts of a server were read, kept over restarts.
+"""Reading position in the posts of a server, kept over restarts.
 
 Posts of one moment may come in any order, so what is a little older is asked for again, and known
 by its id. Losing the file loses what was written while the agent was away, and no more.
@@ -35,7 +35,7 @@ class Position:
         self._kept: _Kept | None = None
 
     async def load(self, account: str) -> bool:
-        """Whether this account was read before."""
+        """Load the position; return true if this account was read before."""
         if self._kept is None:
             self._kept = await asyncio.to_thread(self._read)
         if self._kept is not None and self._kept.account != account:
@@ -43,7 +43,7 @@ class Position:
         return self._kept is not None
 
     async def begin(self, account: str, at_ms: int) -> None:
-        """What is there by now is not the agent's to answer."""
+        """Start after the existing posts: they are not the agent's to answer."""
         self._kept = _Kept(account, at_ms, at_ms)
         await self.save()
 

@@ -54,7 +54,7 @@ _REFUSALS = {
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where it is, and who we are there.
+    """Broker, and our account there.
 
     Args:
         context: of TLS; None without.
@@ -119,7 +119,7 @@ class Connection:
             self._client.ack(came.number, 1)
 
     async def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> bool:
-        """Whether anybody has subscribed to it, as far as the broker says.
+        """Publish; return true if anybody has subscribed, as far as the broker tells.
 
         Raises:
             ChannelError: the broker does not have it.

@@ -1,4 +1,4 @@
-"""What Home Assistant is told of the boards, so that pins and sensors appear there by themselves.
+"""Discovery messages for Home Assistant, so that pins and sensors appear there by themselves.
 
 Pure: descriptions in, topics and payloads out. A command that it sends to a pin is a message to the
 agent like any other.

@@ -1,4 +1,4 @@
-"""What is written to the device over MQTT, and what it says: JSON, or plain text to it."""
+"""Messages over MQTT: JSON or plain text to the device, JSON from it."""
 
 from typing import Annotated
 
@@ -27,7 +27,7 @@ Name = Annotated[str, Meta(pattern=rf"^[^\x00-\x20\x7f]{{1,{MAX_NAME_CHARS}}}\Z"
 
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What somebody writes who wants to be understood exactly.
+    """Message in JSON.
 
     Args:
         id: the same message twice has the same one.
@@ -42,7 +42,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the device says; the same again has the same id."""
+    """Message of the device; a repetition has the same id."""
 
     id: str
     text: str
@@ -52,7 +52,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read(payload: bytes) -> Letter | None:
-    """What was written; None where it is nothing that a person would say."""
+    """Return the message; None if a person would not say that."""
     if payload.lstrip()[:1] == b"{":
         try:
             return msgspec.json.decode(payload, type=Letter)
@@ -93,7 +93,7 @@ def told_by(message: Outbound, known: str) -> bytes:
 
 
 def order_of(board: Board, pin: str, payload: bytes, *, is_only: bool) -> str:
-    """What a person would say who wants that pin set so; empty where it is no such command.
+    """Return the sentence that sets the pin so; empty if the payload is no such command.
 
     Nothing of the payload but a switch's two values or a number gets into the sentence.
     """

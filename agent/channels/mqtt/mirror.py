@@ -1,4 +1,4 @@
-"""What the boards show, at the broker: values as they are, never as somebody wished them to be.
+"""Mirror of the boards at the broker: real values, never wished ones.
 
 Looks and publishes; nothing here changes a board.
 """
@@ -112,7 +112,7 @@ def _news(now: Mapping[str, bytes], shown: Mapping[str, bytes]) -> dict[str, byt
 
 
 def _looks(manifest: Manifest) -> Iterator[tuple[str, Method, Pin | None]]:
-    """What is asked, under which name, and of which pin."""
+    """Yield the readings: name, method, and pin."""
     for pin in manifest.pins:
         if (method := read_method(manifest, pin)) is not None:
             yield pin.name, method, pin

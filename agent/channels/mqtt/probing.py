@@ -1,4 +1,4 @@
-"""Whether the broker lets us in, found out by going in once; nothing is received or said."""
+"""Probe of the broker: connects once; nothing is received or said."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ async def probe(broker: Broker) -> str:
 
 
 def secured(broker: Broker) -> str:
-    """What stands between the connection and whoever listens in."""
+    """Return the protection of the connection, in words."""
     if broker.context is not None:
         return "with TLS"
     is_here = broker.host in _HERE or not broker.password

@@ -1,4 +1,4 @@
-"""What outlives a restart: the name that the broker keeps messages under, and what came last.
+"""Session that outlives a restart: its name at the broker, and the last messages.
 
 A broker says again what it was not told of; the same message must be known by the same id then.
 MQTT gives none: a number that is used again, with a flag. So the ids that we gave are kept until

@@ -43,7 +43,7 @@ class Topics:
         return f"{self.value(board, name)}/set"
 
     def sender_of(self, topic: str) -> str:
-        """Who wrote there; empty where that is no name."""
+        """Return the writer of that topic; empty if it has no name."""
         levels = topic.removeprefix(f"{self.base}/in/").split("/")
         is_named = topic.startswith(f"{self.base}/in/") and len(levels) == 1
         return levels[0] if is_named and _NAME.fullmatch(levels[0]) else ""

@@ -39,7 +39,7 @@ class NtfyApi:
 
     @property
     def is_open(self) -> bool:
-        """Whether anybody who knows the topic may write there, buttons on a telephone too."""
+        """True if anybody who knows the topic may write there, also by a telephone's buttons."""
         return not self._token
 
     async def publish(self, message: Mapping[str, object]) -> None:
@@ -59,7 +59,7 @@ class NtfyApi:
         await self._call(HttpRequest("PUT", self.url, told, content), rest.UPLOAD_TIMEOUT_S)
 
     async def account(self) -> str:
-        """Who we are there; empty where we are nobody in particular."""
+        """Return our account; empty if we have none."""
         if self._token:
             reply = await self._call(self._get(f"{self._base_url}/v1/account"))
             name = reply.fields.get("username")
@@ -72,7 +72,7 @@ class NtfyApi:
 
     @asynccontextmanager
     async def stream(self, since: str) -> AsyncIterator[HttpAnswer]:
-        """What is written from now on, and what was since then.
+        """Yield the stream of messages since then and from now on.
 
         Raises:
             ChannelError: the server does not let us hear, or is not there.
@@ -133,6 +133,6 @@ class NtfyApi:
 
 
 def path_of(url: str) -> str:
-    """Where on its own server a file is; empty where it is somewhere else."""
+    """Return the path of a file on its own server; empty if it is elsewhere."""
     path = urlsplit(url).path
     return path if _FILE.fullmatch(path) else ""

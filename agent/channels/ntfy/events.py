@@ -40,13 +40,13 @@ class Event(msgspec.Struct, frozen=True):
 
     @property
     def is_message(self) -> bool:
-        """Whether somebody else has written it, as text."""
+        """True if somebody else has written it, as text."""
         is_text = self.event == "message" and not self.encoding
         return is_text and OWN_TAG not in self.tags and _ID.fullmatch(self.id) is not None
 
     @property
     def place(self) -> str:
-        """What is asked for after it: what came later."""
+        """Position after this message, for the next request."""
         if self.event == "message" and _ID.fullmatch(self.id):
             return self.id
         return str(self.time) if self.event == "open" and self.time > 0 else ""

@@ -1,4 +1,4 @@
-"""How far a topic was read, kept over restarts.
+"""Reading position in a topic, kept over restarts.
 
 Losing it only brings messages again that the server still has, which are known by their ids.
 """

@@ -1,4 +1,4 @@
-"""Where a gateway is, as a platform tells it: at an address that the token may go to."""
+"""Address of a gateway, checked: the token goes only to the platform's own hosts."""
 
 from urllib.parse import urlsplit
 

@@ -61,7 +61,7 @@ class _Hello(msgspec.Struct, frozen=True):
 
 
 class Dialect(Protocol):
-    """How one platform speaks.
+    """Dialect of one platform.
 
     Args:
         name: of the platform, for people.
@@ -76,7 +76,7 @@ class Dialect(Protocol):
     says_what_is_gone: bool
 
     async def address(self, begun: Begun | None) -> str:
-        """Where to connect to.
+        """Return the address to connect to.
 
         Args:
             begun: the session that is taken up; None also where nobody greeted at its place.
@@ -86,10 +86,10 @@ class Dialect(Protocol):
         """
 
     async def introduction(self) -> dict[str, object]:
-        """What a session is begun with."""
+        """Return the first payload of a new session."""
 
     async def resumption(self, begun: Begun) -> dict[str, object]:
-        """What a session is taken up with."""
+        """Return the first payload of a resumed session."""
 
     def begun(self, ready: msgspec.Raw) -> Begun:
         """The session that has begun.
@@ -99,7 +99,7 @@ class Dialect(Protocol):
         """
 
     def refusal(self, code: int) -> ChannelError | None:
-        """What a code of an end means; None where another connection may do."""
+        """Return the meaning of a close code; None if another connection may work."""
 
 
 class _Again(Exception):
@@ -208,7 +208,7 @@ class Gateway:
 
 
 class _Talk:
-    """What is said over one connection."""
+    """Conversation over one connection."""
 
     def __init__(self, socket: Socket, session: Session, pulse: Pulse, name: str) -> None:
         self._socket = socket
@@ -222,7 +222,7 @@ class _Talk:
         self.has_heard = False
 
     async def greeted(self) -> float:
-        """How often the gateway wants to be told that we are there, in seconds."""
+        """Wait for the greeting and return the heartbeat interval in seconds."""
         try:
             async with asyncio.timeout(HELLO_TIMEOUT_S):
                 async for payload in self.payloads():
@@ -235,7 +235,7 @@ class _Talk:
         raise ChannelUnavailable(f"{self._name}'s gateway does not greet")
 
     async def payloads(self) -> AsyncIterator[Payload]:
-        """What it says; its questions about our heart are answered here."""
+        """Yield the payloads; heartbeat requests are answered here."""
         while True:
             message = await self._socket.receive()
             self._pulse.beat()

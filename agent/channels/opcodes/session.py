@@ -16,7 +16,7 @@ MAX_FILE_BYTES = 64 * 1024
 
 
 class Begun(msgspec.Struct):
-    """What the gateway told at the beginning, and how far everything is committed.
+    """Session of a gateway, with the committed position in it.
 
     Args:
         url: where it is to be taken up; empty where that is the gateway's own address.

@@ -79,7 +79,7 @@ class QqApi:
         self._one_at_a_time = asyncio.Lock()
 
     async def call(self, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """What the server told.
+        """Call the server and return its answer.
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.
@@ -114,7 +114,7 @@ class QqApi:
         return rest.file_from(self._http, HttpRequest("GET", url), rest.CALL_TIMEOUT_S)
 
     async def authorization(self) -> str:
-        """What a session is begun with; the token in it lasts for some seconds at least.
+        """Return the authorization of a session; its token lasts for some seconds at least.
 
         Raises:
             ChannelError: there is none to be had.

@@ -52,7 +52,7 @@ class QqChannel(Channel):
         await self._sending.send(message)
 
     def attends(self, message: Outbound) -> bool:
-        """Whether it can be said: the platform takes nothing that answers no message."""
+        """Return true if it can be sent: the platform takes only answers to messages."""
         return self._sending.may_go(message)
 
     def parts(self, text: str) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class QqChannel(Channel):
 
 
 async def identify(api: QqApi) -> str:
-    """Who the bot is, in a sentence; nothing is received or sent.
+    """Return the bot's name in a sentence, without traffic of messages.
 
     Raises:
         ChannelError: it cannot be used, or not now.

@@ -1,4 +1,4 @@
-"""How QQ's gateway is spoken to, and what its codes for an end mean for a person."""
+"""Dialect of QQ's gateway, and the meaning of its close codes for a person."""
 
 import msgspec
 

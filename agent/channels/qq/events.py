@@ -1,4 +1,4 @@
-"""What QQ's gateway says of messages, and what a person meant by one.
+"""Events of QQ's gateway about messages, and their meaning.
 
 In guilds a person has another id. In private and in groups it is the same, as people report; where
 it is not, somebody is a stranger and nobody else.
@@ -46,7 +46,7 @@ MessageId = Annotated[str, Meta(pattern=r"^[\x21-\x7e]{1,256}\Z")]
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Who wrote; which of the ids is there depends on where."""
+    """Author of a message; the place decides which ids it has."""
 
     id: Id = ""
     user_openid: Id = ""
@@ -84,7 +84,7 @@ class File(msgspec.Struct, frozen=True):
 
     @property
     def called(self) -> str:
-        """What a person would call it."""
+        """Name for a person."""
         if self.is_speech:
             return "a voice message"
         return _CALLS.get(self.content_type.partition("/")[0], "a file")
@@ -125,7 +125,7 @@ class Ready(msgspec.Struct, frozen=True):
 
 
 def kind_of(place: str) -> str:
-    """What is at a place: one of USER, GROUP, CHANNEL, DM."""
+    """Return the kind of a place: one of USER, GROUP, CHANNEL, DM."""
     return place.partition(":")[0]
 
 
@@ -169,7 +169,7 @@ def _words(message: Message, kind: str) -> str:
 
 
 def _quoted(message: Message) -> str:
-    """What is answered to, whoever wrote it; the platform does not always say."""
+    """Return the answered message, whoever wrote it; the platform does not always send it."""
     if message.message_type != _ANSWERS or not message.msg_elements:
         return ""
     return printable_text(message.msg_elements[0].content, MAX_QUOTED_CHARS).strip()

@@ -42,7 +42,7 @@ MAX_AHEAD = 1000
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """What a message passes on its way in."""
+    """Parts that a message passes on its way in."""
 
     api: QqApi
     gateway: Gateway
@@ -88,7 +88,7 @@ class Listening:
                 task.cancel()
 
     async def _take(self, deliver: Deliver, name: str, told: msgspec.Raw) -> bool:
-        """Whether it was something for us."""
+        """Deliver a message; return true if it was for us."""
         found = self._read(name, told)
         if found is None:
             return False
@@ -100,7 +100,7 @@ class Listening:
         return True
 
     async def _hurry(self, deliver: Deliver, name: str, told: msgspec.Raw) -> None:
-        """What cannot wait, now; all the rest is seen again in its turn."""
+        """Deliver what cannot wait; the rest comes again in its turn."""
         found = self._read(name, told)
         if found is None:
             return
@@ -171,7 +171,7 @@ class Listening:
 
 
 def _spoken(file: File) -> str:
-    """What the platform has written down by itself."""
+    """Return the platform's own transcript."""
     words = printable_text(file.asr_refer_text, MAX_SPEECH_CHARS).strip()
     return f"{words}\n[spoken; QQ wrote it down]"
 

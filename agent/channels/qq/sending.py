@@ -66,7 +66,7 @@ class Sending:
         self._questions = questions
 
     def may_go(self, message: Outbound) -> bool:
-        """Whether anything of it can be said now, for the first time or once more."""
+        """Return true if anything of it can be sent now, for the first time or again."""
         place, begun = message.recipient, _prefix(message)
         return self._windows.has_room(place) or self._windows.has_tried(place, begun)
 
@@ -122,7 +122,7 @@ class Sending:
             await self._say(message, f"({name} is of a kind that QQ does not take here.)", step)
 
     async def _uploaded(self, place: str, file: Attachment) -> str:
-        """What the platform calls it; it is forgotten there after a while."""
+        """Upload the file and return the platform's id of it, which expires."""
         body = _Body(file, _KINDS.get(file.media_type, _ANY_FILE))
         path = _path(place).replace("/messages", "/files")
         try:
@@ -213,7 +213,7 @@ def parts(text: str) -> tuple[str, ...]:
 
 
 def _key(message: Outbound, step: str) -> str:
-    """What an answer is known by; the words too, for numbers may begin again."""
+    """Return the key of an answer, with its words: numbers may begin again."""
     if message.outbox_id <= 0:
         # Kept nowhere, so it never comes again
         return secrets.token_hex(8)

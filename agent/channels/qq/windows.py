@@ -1,4 +1,4 @@
-"""How long, and how often, each message of a person may still be answered.
+"""Windows for answers: how long and how often each message may still be answered.
 
 The platform takes nothing that answers no message. What was said in answer to which is on record
 before it goes and after it went, so that a restart repeats nothing and uses no number twice.
@@ -77,7 +77,7 @@ class Reply:
 
 
 class Windows:
-    """What may be said where; known from the first moment, for `has_room` does not wait.
+    """Windows for answers by place; `has_room` needs no wait.
 
     Args:
         account: which bot's: answers of another one are none of ours.
@@ -95,12 +95,12 @@ class Windows:
         self._load()
 
     def has_room(self, place: str) -> bool:
-        """Whether anything can be said there now."""
+        """Return true if anything can be sent there now."""
         now_s = self._clock.monotonic_s()
         return any(message.has_room(now_s) for message in self._places.get(place, ()))
 
     def has_tried(self, place: str, prefix: str) -> bool:
-        """Whether a try is on record of which nobody knows what became, and may be repeated."""
+        """Return true if a try is on record whose outcome is unknown and that may be repeated."""
         now_s = self._clock.monotonic_s()
         return any(
             key.startswith(prefix) and key not in self._sent

@@ -1,4 +1,4 @@
-"""Where a text may be cut so that no sign that a person sees falls apart.
+"""Graphemes of a text: places where it may be cut without breaking a visible sign.
 
 The rules of Unicode's extended grapheme clusters, as far as the standard library knows the
 characters: combining marks, joined emoji, flags, skin tones, tags, Hangul, CR LF.
@@ -20,7 +20,7 @@ _VOICED = "\uff9e\uff9f"
 
 
 def may_cut(text: str, place: int) -> bool:
-    """Whether a sign ends before `place`."""
+    """Return true if a sign ends before `place`."""
     if place <= 0 or place >= len(text):
         return True
     before, after = text[place - 1], text[place]
@@ -64,7 +64,7 @@ def _joins_syllable(before: str, after: str) -> bool:
 
 
 def _flags_before(text: str, place: int) -> int:
-    """How many regional indicators stand before `place` without a gap."""
+    """Return the number of regional indicators right before `place`."""
     count = 0
     while count < place and ord(text[place - count - 1]) in _REGIONAL:
         count += 1

@@ -54,7 +54,7 @@ def _styles_at(styled: Styled, place: int) -> list[Span]:
 
 
 def _common(opened: Sequence[Span], wanted: Sequence[Span]) -> int:
-    """How many of the outermost tags stay open."""
+    """Return the number of outer tags that stay open."""
     for place, (before, after) in enumerate(zip(opened, wanted, strict=False)):
         if before != after:
             return place

@@ -36,7 +36,7 @@ def _borders(styled: Styled) -> set[int]:
 
 
 def _additions(styled: Styled) -> dict[int, str]:
-    """What is put in, by the place it stands before; an address comes before a mark."""
+    """Return the insertions by place; an address comes before a mark."""
     added: dict[int, str] = {}
     for span in styled.spans:
         if span.style is Style.LINK and not _shows_itself(styled, span):
@@ -49,7 +49,7 @@ def _additions(styled: Styled) -> dict[int, str]:
 
 
 def address_of(span: Span) -> str:
-    """How a link's address stands behind it."""
+    """Return a link's address as it stands behind the link."""
     return f" ({span.value})"
 
 

@@ -60,7 +60,7 @@ def _markdown(found: Sequence[Block]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """What one part can hold."""
+    """Capacity of one part."""
 
     limit: int
     measure: Measure
@@ -87,7 +87,7 @@ class _Fit:
         return span.style is Style.LINK and 2 * self.measure(text) > self.limit
 
     def _place(self, styled: Styled) -> int:
-        """Where the next piece ends."""
+        """Return the end of the next piece."""
         # Every character counts at least one: what is behind this is not looked at
         head = styled.cut(0, self.limit + 1)
         place = _best_place(head, self._most(head))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 
 class Style(enum.Enum):
-    """How a stretch of text is shown; the order is that of nesting, outermost first."""
+    """Style of a stretch of text; the order is that of nesting, outermost first."""
 
     # Somebody else's words
     QUOTE = "quote"

@@ -59,7 +59,7 @@ def _written(styled: Styled) -> str:
 
 
 def _stretches(styled: Styled) -> Iterator[tuple[int, int, list[Span]]]:
-    """Where quotes and code blocks begin and end."""
+    """Yield the stretches of quotes and code blocks."""
     outer = [span for span in styled.spans if span.style in {Style.QUOTE, Style.BLOCK}]
     places = sorted({0, len(styled.text), *(p for span in outer for p in (span.start, span.end))})
     for start, end in pairwise(places):

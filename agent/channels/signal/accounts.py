@@ -1,4 +1,4 @@
-"""Which account of the daemon is meant."""
+"""Choice of the daemon's account."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +10,7 @@ from agent.errors import ChannelRefused
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What calls name it by, empty where the daemon has one alone; and all that others call it."""
+    """Account: its name in calls, empty if the daemon has only one, and its other names."""
 
     name: str
     names: tuple[str, ...]

@@ -111,7 +111,7 @@ class SignalChannel(Channel):
         await self._drafts.aclose()
 
     async def _courtesy(self, method: str, parameters: Mapping[str, object]) -> None:
-        """What an answer never waits for, nor fails with."""
+        """Do something optional; an answer never waits for it, nor fails with it."""
         try:
             await self._daemon.call(method, parameters, COURTESY_TIMEOUT_S)
         except ChannelError as err:

@@ -123,7 +123,7 @@ class Daemon:
 
 
 def unknown(account: str) -> str:
-    """What to do about an account that the daemon does not have."""
+    """Return the advice about an account that the daemon does not have."""
     return (
         f"the signal-cli daemon does not know the account {account or 'that is meant'}: "
         "`barnacle signal link` links one; a daemon that runs with -a has only that one"

@@ -1,4 +1,4 @@
-"""What the daemon tells of an arrival, as typed values: only the fields that are used, checked.
+"""Envelopes of the daemon as typed values: only the fields that are used, checked.
 
 The documentation promises more than older releases send, and null stands for absent.
 """
@@ -26,7 +26,7 @@ class Mention(_Wire, frozen=True):
 
 
 class File(_Wire, frozen=True):
-    """What can be fetched by its id."""
+    """File that can be fetched by its id."""
 
     id: str | None = None
     content_type: str | None = None
@@ -43,7 +43,7 @@ class Quote(_Wire, frozen=True):
 
 
 class Group(_Wire, frozen=True):
-    """Where it was said; absent between two people."""
+    """Group of a message; absent between two people."""
 
     group_id: str | None = None
 
@@ -75,7 +75,7 @@ class DataMessage(_Wire, frozen=True):
 
 
 class SentMessage(DataMessage, frozen=True):
-    """What the account's owner wrote on another device."""
+    """Message that the account's owner wrote on another device."""
 
     destination_number: str | None = None
     destination_uuid: str | None = None
@@ -83,13 +83,13 @@ class SentMessage(DataMessage, frozen=True):
 
 
 class SyncMessage(_Wire, frozen=True):
-    """What happened on another device of the account."""
+    """Event on another device of the account."""
 
     sent_message: SentMessage | None = None
 
 
 class Envelope(_Wire, frozen=True):
-    """Who, when, and what: an edit, a receipt, typing and calls are not looked into."""
+    """Envelope; edits, receipts, typing and calls are ignored."""
 
     source_number: str | None = None
     source_uuid: str | None = None
@@ -101,7 +101,7 @@ class Envelope(_Wire, frozen=True):
 
 
 class Failure(_Wire, frozen=True):
-    """Why what arrived cannot be read."""
+    """Reason why an arrival cannot be read."""
 
     message: str | None = None
     type: str | None = None

@@ -1,4 +1,4 @@
-"""What the daemon's refusals mean for whoever called, in words a person can act on.
+"""Failures of the daemon, in words that a person can act on.
 
 They come with HTTP 200, as an error or as results of which none is a success; only the codes and
 types of the documentation are relied on.
@@ -31,7 +31,7 @@ class MethodMissing(ChannelRefused):
 
 
 def refused(method: str, error: Mapping[str, Any]) -> ChannelError:
-    """What an answer's `error` is to be raised as."""
+    """Return the error to raise for an answer's `error`."""
     code = error.get("code")
     said = printable_line(str(error.get("message") or ""), MAX_REASON_CHARS) or "without a reason"
     results = _results(error)
@@ -52,13 +52,13 @@ def refused(method: str, error: Mapping[str, Any]) -> ChannelError:
 
 
 def is_sent(result: object) -> bool:
-    """Whether somebody has it; older daemons say no word about it."""
+    """Return true if somebody has it; older daemons do not tell."""
     results = _results({"data": {"response": result}})
     return not results or any(_type(one) == _SUCCESS for one in results)
 
 
 def unsent(results: list[dict[str, Any]]) -> ChannelError:
-    """Why nobody has it: what may pass goes before what stays."""
+    """Return why nobody has it: what may pass goes before what stays."""
     types = [_type(one) for one in results]
     for kind in ("NETWORK_FAILURE", "RATE_LIMIT_FAILURE", "IDENTITY_FAILURE"):
         if kind in types:
@@ -72,7 +72,7 @@ def unsent_of(result: object) -> ChannelError:
 
 
 def wrong_status(status: int, host: str) -> ChannelError:
-    """What an HTTP status other than the documented one means."""
+    """Return the error for an undocumented HTTP status."""
     if status >= _SERVER_ERRORS:
         return ChannelUnavailable(f"signal-cli at {host} is in trouble (HTTP {status})")
     if status == _MISDIRECTED:

@@ -1,4 +1,4 @@
-"""How the daemon hands out the files of a message: as Base64 inside JSON.
+"""Files of a message, as the daemon hands them out: Base64 inside JSON.
 
 It is decoded while it comes, so that no file is ever held in memory.
 """
@@ -67,7 +67,7 @@ class Fetching:
             return await self._keeping.keep(self._pieces(got), _type(file), file.filename or "")
 
     async def _pieces(self, answer: HttpAnswer) -> AsyncIterator[bytes]:
-        """What the Base64 in an answer stands for; raises as a call does."""
+        """Yield the decoded Base64 of an answer; raises as a call does."""
         try:
             head = await _head(answer)
             rest = head
@@ -91,7 +91,7 @@ class Fetching:
 
 
 def in_words(file: File) -> str:
-    """What a person would call it."""
+    """Return the file's name for a person."""
     kind = _type(file).partition("/")[0]
     kinds = {"image": "a picture", "audio": "a voice message", "video": "a video"}
     return kinds.get(kind, "a file")
@@ -102,7 +102,7 @@ def _is_speech(kept: Attachment) -> bool:
 
 
 async def _head(answer: HttpAnswer) -> bytes:
-    """What follows the opening of the file's text; raises what the daemon says instead of it."""
+    """Return the beginning of the file's text; raise the daemon's error if there is one."""
     head = b""
     while (piece := await answer.read()) and len(head) <= MAX_HEAD_BYTES:
         head += piece

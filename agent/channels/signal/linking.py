@@ -72,7 +72,7 @@ async def link_by_program(command: Sequence[str], name: str, show: Show) -> str:
 
 
 def checked(uri: object) -> str:
-    """What can be put on the screen.
+    """Return the address if it can be put on the screen.
 
     Raises:
         ChannelRefused: it is no such code.

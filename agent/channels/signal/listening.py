@@ -1,4 +1,4 @@
-"""What arrives, one event after the other; the stream goes on where it was cut.
+"""Arrivals, one event after the other; the stream resumes after a cut.
 
 Every byte is a sign of life. A stream without one is given up, and whoever looks after the channel
 listens again; the daemon keeps what arrives meanwhile, or the inbox knows it already.
@@ -48,7 +48,7 @@ MAX_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """Whom an arrival is for.
+    """Receivers of an arrival.
 
     Args:
         knows: whose files are fetched; others' are not.
@@ -124,7 +124,7 @@ class Listening:
             self._pulse.beat()
 
     def _may_try(self) -> bool:
-        """Whether a message that has broken us before is tried once more."""
+        """Return true if a message that has broken us before is tried once more."""
         self._tries += 1
         if self._tries > MAX_TRIES:
             _log.error("a message on Signal was given up after %d tries", MAX_TRIES)

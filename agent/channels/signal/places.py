@@ -1,4 +1,4 @@
-"""Where messages of Signal go and which one is meant, as words of ours and as parameters.
+"""Targets and ids of Signal messages, as words of ours and as parameters.
 
 A conversation is a group or a person, who is known by the account's id; a message is known by its
 author and the time at which the author's program says it was written.
@@ -12,7 +12,7 @@ _GROUP = "group."
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What Signal knows one message by."""
+    """Id of a message at Signal."""
 
     author: str
     timestamp_ms: int

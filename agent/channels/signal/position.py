@@ -1,4 +1,4 @@
-"""Which event was taken last, kept over restarts, of daemons that number theirs.
+"""Last handled event, kept over restarts, for daemons that number theirs.
 
 Such a daemon keeps the last thousand events for whoever was away. Losing the number only brings
 some of them again, which are known by their ids; so it costs no flush of the disk.

@@ -1,4 +1,4 @@
-"""How the daemon and the account are, in a sentence; nothing is received or sent."""
+"""Probe of the daemon and the account, in a sentence; nothing is received or sent."""
 
 from agent.channels.settings import SignalSettings
 from agent.channels.signal.accounts import find_account

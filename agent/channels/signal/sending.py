@@ -56,7 +56,7 @@ class Sending:
             self._drafts.forget(message)
 
     async def _became(self, shown: int, message: Outbound) -> bool:
-        """Whether the draft is the answer now; if it never can be, it is taken back."""
+        """Turn the draft into the answer; return true if done. A hopeless draft is deleted."""
         place = parameters_of(message.recipient)
         try:
             await self._letters.put({**place, "editTimestamp": shown}, message.text)

@@ -87,7 +87,7 @@ def understood(
 
 
 def sender_in_words(arrival: Arrival) -> str:
-    """Who it came from, for a log."""
+    """Return the sender, for a log."""
     envelope = arrival.envelope or Envelope()
     name = envelope.source_name or envelope.source_number or envelope.source_uuid or ""
     return printable_line(name, MAX_NAME_CHARS).strip() or "somebody unknown"

@@ -96,7 +96,7 @@ class SlackApi:
         self._http = http
 
     async def call(self, method: str, parameters: Mapping[str, object]) -> dict[str, Any]:
-        """What the server told.
+        """Call the server and return its answer.
 
         Raises:
             ChannelUnavailable: no network, a server in trouble, or asked too often.
@@ -115,7 +115,7 @@ class SlackApi:
         return await self._told(method, HttpRequest("POST", self._url(method), headers, content))
 
     async def socket_url(self) -> str:
-        """Where the app is to listen; good for one connection.
+        """Return the address of a socket, good for one connection.
 
         Raises:
             ChannelError: see `call`.

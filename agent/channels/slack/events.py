@@ -1,4 +1,4 @@
-"""What Slack says, as far as it is looked at; everything else in it is left out."""
+"""Events of Slack, as far as they are used."""
 
 from typing import Annotated, Any
 
@@ -50,7 +50,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Post(msgspec.Struct, frozen=True):
-    """What is posted to an app without connections of its own, and the number that it has."""
+    """Post to an app without connections of its own, with its number."""
 
     type: _Short
     event_id: _Short = ""

@@ -71,12 +71,12 @@ class Fetching:
 
 
 def is_speech(file: File) -> bool:
-    """Whether it was spoken into Slack."""
+    """Return true if the file was spoken into Slack."""
     return file.subtype == "slack_audio"
 
 
 def called(file: File) -> str:
-    """What a person would call it."""
+    """Return the file's name for a person."""
     if is_speech(file):
         return "a voice message"
     return _KINDS.get(file.mimetype.partition("/")[0], "a file")

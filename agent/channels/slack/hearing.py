@@ -1,4 +1,4 @@
-"""What people say to the app, whichever way Slack brings it: each once, files and all.
+"""Messages to the app, whichever way Slack brings them: each once, with its files.
 
 What stops the agent and what answers a question waits for no file.
 """
@@ -32,7 +32,7 @@ MAX_SEEN = 2000
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """What a message passes on its way in."""
+    """Parts that a message passes on its way in."""
 
     api: SlackApi
     asking: Asking
@@ -91,7 +91,7 @@ class Hearing:
         self._ears.asking.press(pressed)
 
     async def hurry(self, said: Said, deliver: Deliver) -> bool:
-        """Whether it is taken by now; what fetches nothing for itself waits for no other's files.
+        """Deliver at once if no file of its own is fetched; return true if it is kept.
 
         Raises:
             StorageFull: it is not kept.

@@ -101,7 +101,7 @@ class Listening:
                     return
 
     async def _drain(self, line: _Line, deliver: Deliver) -> None:
-        """What has been said there already; the rest comes on the next connection."""
+        """Handle the messages that are there; the rest comes on the next connection."""
         loop = asyncio.get_running_loop()
         until_s = loop.time() + DRAIN_S
         async with contextlib.aclosing(line.coming.messages()) as messages:
@@ -114,7 +114,7 @@ class Listening:
                     return
 
     async def _take(self, line: _Line, message: Frame, deliver: Deliver) -> bool:
-        """Whether the connection goes on."""
+        """Handle a message; return true if the connection goes on."""
         envelope = read(message, Envelope)
         if envelope is None:
             return True

@@ -104,12 +104,12 @@ class Posting:
 
 
 def numbered(known: str) -> dict[str, object]:
-    """What a message is found by."""
+    """Return the metadata by which a message is found again."""
     return {"metadata": {"event_type": _EVENT, "event_payload": {"id": known}}}
 
 
 def draft_number(answer: Key) -> str:
-    """What stands for an answer until it is whole is found by what it answers."""
+    """Return the number of a draft, made from the message that it answers."""
     return _hashed("draft", *(told or "" for told in answer))
 
 

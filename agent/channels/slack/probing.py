@@ -1,4 +1,4 @@
-"""How it stands with an app, without listening."""
+"""Probe of an app, without listening."""
 
 from agent.channels.slack.api import SlackApi
 from agent.printable import printable_line
@@ -8,7 +8,7 @@ MAX_NAME_CHARS = 80
 
 
 async def who(api: SlackApi) -> str:
-    """Which app it is, and where.
+    """Return the app's name and workspace.
 
     Raises:
         ChannelError: it cannot be used, or not now.

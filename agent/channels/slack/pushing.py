@@ -47,7 +47,7 @@ _NOT_NOW = Answered(503, "nobody listens now", AGAIN_S)
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """What is needed to be posted to.
+    """Parts for receiving posts.
 
     Args:
         secret: signs what is posted.
@@ -159,7 +159,7 @@ class PushedSlackChannel(SlackChannel):
             return _TAKEN if await self._has(number, said, is_urgent=False) else _NOT_NOW
 
     async def _has(self, number: str, said: Said, *, is_urgent: bool) -> bool:
-        """Whether it is kept; where it is urgent, what can wait is not."""
+        """Return true if it is kept; an urgent message does not wait for files."""
         ledger, deliver = self._mailbox.ledger, self._deliver
         if self._is_closed or deliver is None:
             return False

@@ -96,7 +96,7 @@ class Sending:
             self._drafts.forget(message)
 
     async def _became(self, body: dict[str, object], draft: str) -> bool:
-        """Whether the draft is the answer now."""
+        """Turn the draft into the answer; return true if done."""
         try:
             await self._api.call("chat.update", {**body, "ts": draft})
         except ApiRefused as err:
@@ -125,7 +125,7 @@ class Sending:
 
 
 def in_thread(thread: str | None) -> dict[str, object]:
-    """What puts a message beneath another."""
+    """Return the field that puts a message beneath another."""
     return {"thread_ts": thread} if thread else {}
 
 

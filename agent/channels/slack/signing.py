@@ -1,4 +1,4 @@
-"""Who posts: what Slack signs, and for how long it is good.
+"""Signatures of Slack's posts, and their age.
 
 HMAC-SHA256 over the time and the bytes of the body as they came, before anything reads them.
 """
@@ -18,7 +18,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}")
 
 
 def refusal(headers: Mapping[str, str], now_s: float) -> Answered | None:
-    """Why no body can be right with these headers; None where one can."""
+    """Return the refusal if no body can be right with these headers; else None."""
     time = headers.get(TIME, "")
     if not _SECONDS.fullmatch(time) or abs(now_s - int(time)) > REPLAY_WINDOW_S:
         return Answered(401, f"{TIME} is missing, or not within {REPLAY_WINDOW_S} s of now")
@@ -28,7 +28,7 @@ def refusal(headers: Mapping[str, str], now_s: float) -> Answered | None:
 
 
 def is_true(secret: str, headers: Mapping[str, str], body: bytes) -> bool:
-    """Whether the signature is over this body; the time that it takes tells nothing."""
+    """Return true if the signature fits this body; the time taken reveals nothing."""
     right = signature(secret, headers.get(TIME, ""), body)
     return hmac.compare_digest(right.encode(), headers.get(SIGNATURE, "").encode())
 

@@ -27,7 +27,7 @@ Groups = Literal["mention", "all", "off"]
 
 
 def is_for_us(event: Event, me: str, groups: Groups) -> bool:
-    """Whether a person says something to the app."""
+    """Return true if a person writes to the app."""
     if event.type not in {"message", "app_mention"} or event.subtype not in _WRITTEN:
         return False
     if event.bot_id or event.user in {me, _SLACKBOT} or not _is_whole(event):
@@ -62,7 +62,7 @@ def understood(event: Event, me: str, now_s: float) -> Inbound:
 
 
 def commanded(told: Command, number: str, now_s: float) -> Inbound | None:
-    """What stands after a slash command of the app, as if it had been typed."""
+    """Return the text after a slash command of the app, as if it had been typed."""
     if not (_ID.fullmatch(told.channel_id) and _ID.fullmatch(told.user_id)):
         return None
     typed = written(told.text, "").lstrip("/") or "help"
@@ -86,12 +86,12 @@ def place_of(message_id: str) -> tuple[str, str] | None:
 
 
 def is_ts(text: str) -> bool:
-    """Whether it is what Slack numbers messages with."""
+    """Return true if the text is a message number of Slack."""
     return _TS.fullmatch(text) is not None
 
 
 def written(text: str, me: str) -> str:
-    """What a person wrote, without Slack's spelling and without the call of our name."""
+    """Return the person's text without Slack's markup and without our name."""
     if me:
         text = re.sub(rf"^\s*<@{re.escape(me)}(\|[^<>]*)?>[\s,:]*", "", text)
     return printable_text(html_free(_SPELLED.sub(_said, text)), MAX_TEXT_CHARS).strip()

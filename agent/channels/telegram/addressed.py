@@ -1,4 +1,4 @@
-"""Whom a message in a group is for, and the words that are left without the calling.
+"""Addressee of a group message, and its words without the mention.
 
 Telegram counts in UTF-16 units; some of its programs leave the marks of a mention out, so a name
 in plain text counts too.
@@ -23,7 +23,7 @@ class Self:
 
 
 def is_addressed(message: Message, me: Self) -> bool:
-    """Whether somebody in a group speaks to the bot."""
+    """Return true if somebody in a group speaks to the bot."""
     answered = message.reply_to_message
     if answered is not None and answered.from_ is not None and answered.from_.id == me.id:
         return True
@@ -37,7 +37,7 @@ def is_addressed(message: Message, me: Self) -> bool:
 
 
 def is_for_another(message: Message, me: Self) -> bool:
-    """Whether it begins with a command that names another bot."""
+    """Return true if it begins with a command for another bot."""
     found = _COMMAND.match(message.words)
     return found is not None and found[2] is not None and found[2].lower() != me.username.lower()
 

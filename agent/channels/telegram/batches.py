@@ -24,13 +24,13 @@ def messages(updates: Sequence[Update]) -> list[tuple[Message, ...]]:
 
 
 def urgent(updates: Sequence[Update]) -> list[Message]:
-    """What stops the agent."""
+    """Return the messages that stop the agent."""
     found = [update.message for update in updates if update.message is not None]
     return [message for message in found if is_urgent(message.text)]
 
 
 def ends_in_album(updates: Sequence[Update]) -> bool:
-    """Whether more of the last message may still be on its way."""
+    """Return true if more of the last message may still be on its way."""
     last = updates[-1].message if updates else None
     return last is not None and bool(last.media_group_id)
 

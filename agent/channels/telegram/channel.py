@@ -108,7 +108,7 @@ class TelegramChannel(Channel):
         await self._asking.aclose()
 
     async def _courtesy(self, chat: str, method: str, body: Mapping[str, object]) -> bool:
-        """Whether the platform would do it, now or later; an answer never waits for it."""
+        """Do something optional; return true if the platform did it. No answer waits for it."""
         if self._silence.left_s(chat):
             return True
         try:

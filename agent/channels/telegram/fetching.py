@@ -1,4 +1,4 @@
-"""How Telegram hands out the files of a message: first their place, then what is there."""
+"""Files of a message: Telegram tells their place first, then their content."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial

@@ -54,7 +54,7 @@ Commands = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """What a message passes on its way in.
+    """Parts that a message passes on its way in.
 
     Args:
         knows: whose files are fetched; those of strangers are not.

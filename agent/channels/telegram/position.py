@@ -1,4 +1,4 @@
-"""How far the updates of a bot were taken, kept over restarts.
+"""Reading position in a bot's updates, kept over restarts.
 
 Losing it only brings messages again, which are known by their ids; so it costs no flush of the
 disk. An old one is worth nothing: after a quiet week the platform counts from somewhere else.

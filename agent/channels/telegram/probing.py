@@ -1,4 +1,4 @@
-"""How it stands with a bot, without listening: nobody's poll is ended by looking."""
+"""Probe of a bot, without listening: nobody's poll is ended by it."""
 
 from agent.channels.telegram.api import TelegramApi
 from agent.errors import ChannelRefused
@@ -9,7 +9,7 @@ MAX_NAME_CHARS = 64
 
 
 async def probe(api: TelegramApi) -> str:
-    """Which bot it is and where it hears, in a sentence.
+    """Return the bot's name and how it receives, in a sentence.
 
     Raises:
         ChannelError: it cannot be used, or not now.

@@ -22,7 +22,7 @@ class Silence:
         self._until_s[chat] = self._clock.monotonic_s() + error.retry_after_s
 
     def left_s(self, chat: str) -> float:
-        """How long nothing may be sent there; 0 where something may."""
+        """Return the seconds until sending is allowed again; 0 for now."""
         left_s = self._until_s.get(chat, 0.0) - self._clock.monotonic_s()
         if left_s <= 0:
             self._until_s.pop(chat, None)

@@ -39,7 +39,7 @@ class Sent:
 
 
 def is_for_us(message: Message, me: Self, groups: Groups) -> bool:
-    """Whether a person says something to the bot."""
+    """Return true if a person writes to the bot."""
     person = message.from_
     if person is None or person.is_bot or message.sender_chat is not None:
         return False
@@ -92,7 +92,7 @@ def number_of(message_id: str) -> int | None:
 
 
 def files_of(message: Message) -> Iterator[Sent]:
-    """What came with the message."""
+    """Yield the files of the message."""
     if message.photo:
         yield Sent("a picture", max(message.photo, key=lambda size: size.file_size), "image/jpeg")
     # An animation is sent as a document too
@@ -122,7 +122,7 @@ def _words(message: Message, me: Self) -> str:
 
 
 def _started(text: str) -> str:
-    """What Telegram sends for a person who has opened the bot, or followed a link with a code."""
+    """Return the text for a person who opened the bot, or followed a link with a code."""
     first, _, rest = text.partition(" ")
     if first != "/start":
         return text
@@ -144,7 +144,7 @@ def _unwritten(message: Message) -> Iterator[str]:
 
 
 def _answered(message: Message, me: Self) -> str:
-    """What the message answers to; of a longer one, the words that were picked.
+    """Return the answered message, or the words of it that were picked.
 
     The bot's own words are in the conversation already, and quoting them would only make the
     answer to them worth less.

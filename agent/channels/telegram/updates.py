@@ -1,4 +1,4 @@
-"""What `getUpdates` returns, as typed values: only the fields that are used, each checked.
+"""Updates of `getUpdates` as typed values: only the fields that are used, each checked.
 
 One update that is not as documented is left out; it must not hold up the others.
 """
@@ -30,7 +30,7 @@ class User(_Wire, frozen=True):
 
 
 class Chat(_Wire, frozen=True):
-    """Where messages are: of two, of a group, of a channel."""
+    """Chat of a message: private, group, or channel."""
 
     id: int
     kind: str = "private"
@@ -154,7 +154,7 @@ class Update(_Wire, frozen=True):
 
 
 def read_updates(result: object) -> tuple[tuple[Update, ...], int | None]:
-    """What can be read of a result, and the highest id in it; None where it holds nothing."""
+    """Return the readable updates, and the highest id; None for an empty result."""
     told = result if isinstance(result, list) else []
     ids = list(_ids(told))
     return tuple(_readable(told)), max(ids, default=None)

@@ -28,7 +28,7 @@ class Words:
         self._moved: dict[int, int] = {}
 
     def chat_of(self, target: str) -> int | str:
-        """What the platform takes for a chat."""
+        """Return the platform's form of a chat."""
         try:
             number = int(target)
         except ValueError:
@@ -36,14 +36,14 @@ class Words:
         return self._moved.get(number, number)
 
     def place(self, target: str, thread: str | None) -> dict[str, object]:
-        """Where something goes, as parameters of a method."""
+        """Return the target as parameters of a method."""
         place: dict[str, object] = {"chat_id": self.chat_of(target)}
         if thread is not None and thread.isdigit():
             place["message_thread_id"] = int(thread)
         return place
 
     async def put(self, method: str, parameters: Mapping[str, object], markdown: str) -> Any:
-        """What the method returned for the text, or for the first piece of it.
+        """Send the text and return the method's result for it, or for its first piece.
 
         Raises:
             ChannelError: it was not taken.
@@ -64,7 +64,7 @@ class Words:
         raise ApiRefused(method, "whatever is changed")
 
     def _repaired(self, wanted: dict[str, object], refusal: ApiRefused) -> bool:
-        """Whether another try has a chance."""
+        """Return true if another try has a chance."""
         chat = wanted.get("chat_id")
         if refusal.migrated_to is not None and isinstance(chat, int):
             self._moved[chat] = refusal.migrated_to
@@ -89,7 +89,7 @@ class Words:
 
 
 def answering(message_id: str) -> dict[str, object]:
-    """What makes a message an answer; nothing where there is nothing to answer."""
+    """Return the fields that make a message an answer; empty if it answers none."""
     number = number_of(message_id)
     if number is None:
         return {}

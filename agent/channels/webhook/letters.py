@@ -19,7 +19,7 @@ Name = Annotated[str, Meta(pattern=rf"^[^\x00-\x20\x7f]{{1,{MAX_NAME_CHARS}}}\Z"
 
 
 class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a program says.
+    """Message of a program.
 
     Args:
         sender: its own stable name of whoever speaks; who that is to us, the door decides.
@@ -34,7 +34,7 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a program is told; `to` is a sender or a group.
+    """Message to a program; `to` is a sender or a group.
 
     Args:
         answers: the id of the message that this is the answer to.
@@ -48,7 +48,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def read(body: bytes) -> Letter:
-    """What stands in the body.
+    """Return the message in the body.
 
     Raises:
         ValueError: it is none; the text says why and repeats nothing of it.

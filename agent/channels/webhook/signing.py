@@ -30,7 +30,7 @@ _URL_ALPHABET = str.maketrans("-_", "+/")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the headers say of a message; true when a signature fits the body."""
+    """Claim of a message's headers; true if a signature fits the body."""
 
     message_id: str
     time: str
@@ -53,7 +53,7 @@ def key_of(secret: str) -> bytes:
 
 
 def claim_of(headers: Mapping[str, str], now_s: float) -> Claim | str:
-    """What the headers claim, or why that can be nothing."""
+    """Return the claim of the headers, or why they can hold none."""
     message_id, time = headers.get(ID, ""), headers.get(TIME, "")
     if not _ID.fullmatch(message_id):
         return f"{ID} is missing or no id"
@@ -68,7 +68,7 @@ def claim_of(headers: Mapping[str, str], now_s: float) -> Claim | str:
 
 
 def is_true(key: bytes, claim: Claim, body: bytes) -> bool:
-    """Whether one of the signatures is over this body; the time that it takes tells nothing."""
+    """Return true if one signature fits this body; the time taken reveals nothing."""
     right = _digest(key, claim.message_id, claim.time, body)
     # All of them, whichever fits
     return any([hmac.compare_digest(right, one) for one in claim.signatures])  # noqa: C419

@@ -34,7 +34,7 @@ class _Error(msgspec.Struct, frozen=True):
 
 
 class _Told(msgspec.Struct, frozen=True):
-    """What any answer may hold."""
+    """Fields that any answer may hold."""
 
     error: _Error = _Error()
     id: str = ""

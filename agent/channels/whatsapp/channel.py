@@ -49,7 +49,7 @@ _NOT_NOW = Answered(503, "nobody listens now", AGAIN_S)
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What the channel is made with.
+    """Parts that the channel is made with.
 
     Args:
         app_secret: signs what is posted.
@@ -121,7 +121,7 @@ class WhatsAppChannel(Channel):
         await self._sending.send(message)
 
     def attends(self, message: Outbound) -> bool:
-        """Whether they have written lately; the platform takes nothing for anybody else."""
+        """Return true if they wrote lately; the platform takes nothing for anybody else."""
         return self._house.windows.is_open(message.recipient)
 
     def parts(self, text: str) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class WhatsAppChannel(Channel):
         return self._deliver is not None and not self._is_closed
 
     async def _has(self, said: Said, take: Callable[[Said, Deliver], Awaitable[bool]]) -> bool:
-        """Whether it is taken by now, if not before."""
+        """Keep a message if it is new; return true if it is kept by now."""
         ledger, deliver = self._house.ledger, self._deliver
         known = said.message.id
         if deliver is None:
@@ -189,7 +189,7 @@ class WhatsAppChannel(Channel):
         return True
 
     async def _hurry(self, said: Said, deliver: Deliver) -> bool:
-        """Whether it could be taken at once; what fetches no file waits for none."""
+        """Deliver it at once if it needs no file; return true if it was delivered."""
         inbound = events.inbound_of(said, self._house.clock.wall_s())
         if inbound is None:
             _log.info("whatsapp: %s is no message", printable_line(said.message.type, 30))
@@ -222,7 +222,7 @@ class WhatsAppChannel(Channel):
             _log.info("%s", err)
 
     async def _note(self, status: Status) -> None:
-        """What was taken and did not arrive is known to nobody else."""
+        """Report a message that was taken and did not arrive: nobody else knows."""
         if status.status != "failed":
             return
         why = "; ".join(in_words(one.code) for one in status.errors[:3])

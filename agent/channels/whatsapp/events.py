@@ -1,4 +1,4 @@
-"""What WhatsApp posts, and what a person meant by it.
+"""Posts of WhatsApp, and their meaning.
 
 One post may hold several messages of several people; one that cannot be read costs no other.
 Reactions, edits and notices of the platform are no messages.
@@ -121,20 +121,20 @@ class Message(msgspec.Struct, frozen=True, rename={"sender": "from"}):
 
     @property
     def pressed(self) -> str:
-        """What the button carries that was pressed; empty where none was."""
+        """Text of the pressed button; empty if none was pressed."""
         reply = self.interactive.button_reply
         return reply.id if reply is not None else ""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a message of ours did not arrive."""
+    """Reason why a message of ours did not arrive."""
 
     code: int = 0
     title: str = ""
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What became of a message of ours."""
+    """Status of a message of ours."""
 
     status: str = ""
     recipient_id: str = ""
@@ -184,7 +184,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 def read(body: bytes, number_id: str) -> Iterator[Said | Status]:
-    """What was said to this number, and what became of what it said.
+    """Yield the messages to this number, and the statuses of its own.
 
     Raises:
         ValueError: it is no post of the platform.
@@ -262,7 +262,7 @@ def _card_in_words(card: _Card) -> str:
 
 
 def time_of(told: str) -> float | None:
-    """When something was, by the platform; None where it does not say."""
+    """Return the platform's time of an event; None if it has none."""
     is_number = told.isascii() and told.isdigit() and len(told) < 12  # noqa: PLR2004 - no huge ints
     return float(told) if is_number else None
 

@@ -1,4 +1,4 @@
-"""What the platform's refusals mean for whoever called: by their code, never by HTTP's status.
+"""Failures of the platform, sorted by their code, never by HTTP's status.
 
 The sentences say what a person has to do; nothing of the platform's own texts is repeated.
 """
@@ -84,7 +84,7 @@ def is_window_over(code: int) -> bool:
 
 
 def in_words(code: int) -> str:
-    """Why a message that was taken did not arrive after all."""
+    """Return why a message that was taken did not arrive after all."""
     if is_window_over(code):
         return _WINDOW
     return _NEVER.get(code) or _PERSON.get(code) or f"WhatsApp says no more than code {code}"

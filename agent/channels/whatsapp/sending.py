@@ -84,7 +84,7 @@ class Sending:
         return await worded.ask(self._questions, address, question, put)
 
     def press(self, address: Address, pressed: str) -> bool:
-        """Whether a button was for an open question, and pressed by whom it was for."""
+        """Return true if the right person pressed a button of an open question."""
         name, _, known = pressed.partition(":")
         return name in _PRESSED and self._questions.press(address, known, _PRESSED[name])
 
@@ -121,7 +121,7 @@ class Sending:
 
 
 def to(person: str) -> dict[str, object]:
-    """Where a message goes: to a number, or to what stands for one that is not shown."""
+    """Return the target of a message: a number, or the id of a hidden one."""
     place = {"to": person} if person.isdigit() else {"recipient": person}
     return {"recipient_type": "individual", **place}
 

@@ -1,4 +1,4 @@
-"""Who posts, and who asks before anything is posted: both know something of the app's secret."""
+"""Signatures of posts, and the check of a new address: both use the app's secret."""
 
 import hashlib
 import hmac
@@ -19,20 +19,20 @@ _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
 def verify_token(app_secret: str) -> str:
-    """What is pasted where the app's page asks for it: nobody has to think of one."""
+    """Return the text to paste into the app's page, so that nobody has to invent one."""
     known = hmac.new(app_secret.encode(), b"barnacle verify token", hashlib.sha256)
     return known.hexdigest()[:_TOKEN_CHARS]
 
 
 def refusal(headers: Mapping[str, str]) -> Answered | None:
-    """Why no body can be right with these headers; None where one can."""
+    """Return the refusal if no body can be right with these headers; else None."""
     if _SIGNATURE.fullmatch(headers.get(HEADER, "")):
         return None
     return Answered(401, f"{HEADER} is missing or no signature")
 
 
 def is_true(app_secret: str, headers: Mapping[str, str], body: bytes) -> bool:
-    """Whether the signature is over this body; the time that it takes tells nothing."""
+    """Return true if the signature fits this body; the time taken reveals nothing."""
     right = hmac.new(app_secret.encode(), body, hashlib.sha256).hexdigest()
     told = headers.get(HEADER, "").removeprefix("sha256=")
     return hmac.compare_digest(right.encode(), told.encode())

@@ -44,7 +44,7 @@ class _Window:
 
 
 class Windows:
-    """Who may be written to; known from the first moment, for `is_open` does not wait.
+    """Windows in which people may be written to; `is_open` needs no wait.
 
     Args:
         number_id: whose windows: those of another number are none of ours.

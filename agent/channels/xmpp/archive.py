@@ -1,4 +1,4 @@
-"""What the server, or a room, has kept of what was said: page by page, oldest first."""
+"""Archive of a server or a room: page by page, oldest first."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -69,7 +69,7 @@ class Archive:
             _log.info("the archive keeps what its server wants: %s", err)
 
     async def since(self, mark: Mark) -> AsyncIterator[Kept]:
-        """What came after it."""
+        """Yield the messages after it."""
         after, start = mark.after, ""
         for _ in range(MAX_PAGES):
             limits = {"max": str(PAGE), **({"after": after} if after else {})}
@@ -91,7 +91,7 @@ class Archive:
         _log.warning("more was said while the agent was away than is fetched: the newest is lost")
 
     async def has(self, known: str, partner: str) -> bool:
-        """Whether a message of ours stands among the last ones of a chat."""
+        """Return true if a message of ours is among the last ones of a chat."""
         try:
             _, found = await self._page({"before": "", "max": str(PAGE)}, **{"with": partner})
         except XmppRefused:

@@ -94,7 +94,7 @@ class XmppChannel(Channel):
 
 
 def _courtesy(shown: Callable[[], None]) -> None:
-    """What an answer never waits for, nor fails with."""
+    """Do something optional; an answer never waits for it, nor fails with it."""
     try:
         shown()
     except ChannelError as err:

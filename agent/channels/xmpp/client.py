@@ -82,7 +82,7 @@ class Client(ClientXMPP):
         self.add_filter("in", self._taken)
 
     def support(self, features: Iterable[str]) -> None:
-        """What other programs are told that we understand."""
+        """Announce the features that we understand."""
         for feature in features:
             self.plugin["xep_0030"].add_feature(feature)
 

@@ -48,7 +48,7 @@ class Unconfirmed:
             said.confirmed.set_result(None)
 
     def takes(self, told: Element) -> bool:
-        """Whether a message is only the word that one of ours was not taken."""
+        """Return true if a message only says that one of ours was refused."""
         said = self._said.get(told.get("id", ""))
         sender = bare(told.get("from", ""))
         if said is None or said.confirmed.done() or sender not in {said.to, ""}:
@@ -62,7 +62,7 @@ class Unconfirmed:
 
 
 def refusal(told: Element, by: str) -> ChannelError:
-    """What an error of `by` says: to wait, or no."""
+    """Return the meaning of an error of `by`: wait, or no."""
     errors = [error for error in told if error.tag.endswith("}error")]
     named = [one for error in errors for one in error if one.tag.startswith(_STANZAS)]
     texts = [one.text or "" for one in named if one.tag == f"{_STANZAS}text"]

@@ -125,7 +125,7 @@ class Connection:
         await self.ask("get", to or self.host, element(_PING, "ping"))
 
     async def page(self, archive: str, query: Element) -> tuple[Element, list[Element]]:
-        """What an archive answers, and the results that it sent before that."""
+        """Return an archive's answer, and the results that it sent before that."""
         name = secrets.token_hex(8)
         query.set("queryid", name)
         self._results[name] = []

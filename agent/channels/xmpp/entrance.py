@@ -89,7 +89,7 @@ class Entrance:
         return ChannelUnavailable(f"the connection to {self.place} is lost{because}")
 
     def end(self, why: str) -> None:
-        """What is going on is of no use any more."""
+        """End the running entrance."""
         self._why = why
         self._client.abort()
 

@@ -123,7 +123,7 @@ class Files:
         return HttpRequest("GET", address, address=str(_RULES.checked(place, found)))
 
     async def _own(self) -> str:
-        """Where our server's store hands files out; empty where it has none."""
+        """Return the download address of our server's store; empty if it has none."""
         if not self._origin:
             try:
                 slot = await self._slot("a", "text/plain", 1)
@@ -165,7 +165,7 @@ async def _takes_files(connection: Connection, service: str) -> bool:
 
 
 def _address(slot: Element, name: str) -> str:
-    """Where a store wants a file, or has it.
+    """Return the store's address for a file, to put or to get.
 
     Raises:
         MessageRefused: it is no address that is safe.

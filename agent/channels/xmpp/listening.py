@@ -1,4 +1,4 @@
-"""What arrives: first what the archives have since the last time, then what comes.
+"""Arrivals: first the archives' content since the last time, then new messages.
 
 Only what was kept is acknowledged, and passed in the archive. The first time nothing that was said
 before is answered.
@@ -50,7 +50,7 @@ CANNOT_READ = (
 
 @dataclass(frozen=True, slots=True)
 class Ears:
-    """Whom an arrival is for.
+    """Receivers of an arrival.
 
     Args:
         knows: whose files are fetched, and who may see whether the agent is there.
@@ -180,7 +180,7 @@ class Listening:
         return Around(person, nick)
 
     def _taken(self, connection: Connection, message: Message, inbound: Inbound) -> None:
-        """Who is known is told that it came, and may see that the agent is there."""
+        """Confirm to a known person that it came, and show the agent's presence."""
         if is_group(message) or not self._ears.knows(inbound):
             return
         if message.wants_receipt and message.known:
@@ -194,7 +194,7 @@ class Listening:
         self._asked_by(connection, told)
 
     def _asked_by(self, connection: Connection, told: Element) -> None:
-        """Who is not known may ask; the server asks again at the next login."""
+        """Let a stranger ask; the server asks again at the next login."""
         if told.get("type") != "subscribe":
             return
         sender = bare(told.get("from", ""))

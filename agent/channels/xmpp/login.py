@@ -1,4 +1,4 @@
-"""Who the agent is on XMPP, and where its server is."""
+"""Login on XMPP, and the server's address."""
 
 from dataclasses import dataclass
 from ssl import SSLContext
@@ -8,7 +8,7 @@ from agent.config import Secret
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Who the agent is, and where.
+    """Login of the agent, with its server.
 
     Args:
         address: without a resource.

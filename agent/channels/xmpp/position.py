@@ -1,4 +1,4 @@
-"""How far each archive was read, kept over restarts; what comes after it is told again.
+"""Reading position in each archive, kept over restarts; later messages are read again.
 
 Without a flush: messages that come again are known by their ids.
 """
@@ -31,7 +31,7 @@ class _Kept(msgspec.Struct, frozen=True):
 
 
 class Position:
-    """Where to go on in the archives of one account; its own is called by an empty name."""
+    """Reading position in the archives of one account; its own archive has an empty name."""
 
     def __init__(self, path: Path) -> None:
         self.folder = path.parent

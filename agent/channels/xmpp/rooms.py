@@ -76,7 +76,7 @@ class Rooms:
                 room.is_in, room.nick = True, nick
 
     def person(self, message: Message) -> str:
-        """Who wrote it, for ever the same; empty where the room does not tell.
+        """Return the writer's lasting id; empty if the room hides it.
 
         An address counts only from rooms of our own server: others could claim any.
         """

@@ -89,7 +89,7 @@ class Sending:
         return known
 
     def show(self, to: str, shown: Element, *, is_kept: bool = False) -> None:
-        """What is no text, and that nobody waits for."""
+        """Send something that is no text and that nobody waits for."""
         hint = element(HINTS, "store" if is_kept else "no-store")
         self.open().say(to, self._kind(to), secrets.token_hex(8), [shown, hint])
 
@@ -132,7 +132,7 @@ class Sending:
         self._uncertain.discard(known)
 
     async def _stands(self, connection: Connection, to: str, known: str) -> bool:
-        """Whether a try before this one has arrived after all."""
+        """Return true if an earlier try has arrived after all."""
         if to in self._looked_at and known not in self._uncertain:
             return False
         archive = Archive(connection, to if self.is_group(to) else "")
@@ -141,7 +141,7 @@ class Sending:
         return found
 
     def _known(self, message: Outbound) -> str:
-        """What a message is called in every try; nobody counts those that were never kept."""
+        """Return the name of a message in every try; unkept messages have none."""
         number = message.outbox_id or secrets.token_hex(8)
         return f"barnacle-{self.position.series}-{number}-{message.part}"
 

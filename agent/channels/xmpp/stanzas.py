@@ -1,4 +1,4 @@
-"""What goes over a stream of XMPP and comes from it, as elements; what is read is hostile."""
+"""Stanzas of an XMPP stream as elements; incoming ones are hostile."""
 
 import calendar
 import re
@@ -74,7 +74,7 @@ class Message:
 
 
 def read_message(told: Element, archive: str, archived: str = "", stamp: str = "") -> Message:
-    """What a message holds.
+    """Return the content of a message.
 
     Args:
         archive: whose ids count; those that anybody else has put there do not.
@@ -118,7 +118,7 @@ def usable(known: str) -> str:
 
 
 def text_of(told: Element, path: str) -> str:
-    """What stands in an element; empty where there is none."""
+    """Return the text of an element; empty if there is none."""
     found = told.find(path)
     return "" if found is None else found.text or ""
 
@@ -166,7 +166,7 @@ def form(kind: str, **values: str) -> Element:
 
 
 def _without_quote(told: Element) -> tuple[str, str, str]:
-    """Who is answered, the words, and what they repeat for programs that know no answers."""
+    """Return the answered id, the words, and the quote that older programs show."""
     body = text_of(told, f"{{{CLIENT}}}body")
     reply = told.find(f"{{{REPLY}}}reply")
     answered = "" if reply is None else reply.get("to", "")

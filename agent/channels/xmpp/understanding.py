@@ -23,14 +23,14 @@ _DIGEST_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is known about a message beside it; `nick` is ours in its room."""
+    """Context of a message; `nick` is ours in its room."""
 
     person: str
     nick: str
 
 
 def is_new(message: Message) -> bool:
-    """Whether somebody says something in it that was not said before."""
+    """Return true if the message says something new."""
     is_said = bool(message.text.strip() or message.file)
     is_talk = message.kind in {"chat", "normal", _GROUP}
     return is_said and is_talk and not message.is_correction and not _is_whisper(message)
@@ -84,7 +84,7 @@ def id_of(message: Message) -> str:
 
 
 def about(message_id: str, *, in_group: bool) -> str:
-    """What others call the message with this id: its sender's in private, the room's in a room."""
+    """Return the public id of the message: the sender's in private, the room's in a room."""
     archived, _, known = message_id.partition(" ")
     if in_group:
         return "" if archived.startswith("-") else archived

@@ -85,7 +85,7 @@ def devices_of(shelf: Shelf, users: Iterable[str]) -> list[Device]:
 
 
 def device_with(shelf: Shelf, user: str, curve: str) -> Device | None:
-    """Whose key it is, there or gone."""
+    """Return the device with that key, present or gone."""
     query = "SELECT user, device, curve, ed FROM devices WHERE user = ? AND curve = ?"
     row = shelf.db.execute(query, (user, curve)).fetchone()
     return None if row is None else Device(*row)
@@ -120,5 +120,5 @@ def _key(keys: Any, name: str) -> str:
 
 
 def is_key(told: str) -> bool:
-    """Whether it is short and plain enough for one."""
+    """Return true if it is short and plain enough for a key."""
     return told.isascii() and len(told) <= MAX_KEY_CHARS

@@ -45,7 +45,7 @@ MAX_ANEW = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Came:
-    """What a sync brought.
+    """Content of a sync.
 
     Args:
         unheard: sender and key of those with whom it is to be begun anew.
@@ -218,7 +218,7 @@ class Encryption:
         )
 
     async def _begin_anew(self, us: Ourselves, sender: str, curve: str) -> None:
-        """What a device says cannot be heard: have it speak on another beginning."""
+        """Start a new session with a device whose messages cannot be read."""
         now_s = self._clock.monotonic_s()
         if now_s - self._anew.get(curve, -ANEW_EVERY_S) < ANEW_EVERY_S:
             return

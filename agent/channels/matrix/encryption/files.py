@@ -17,7 +17,7 @@ _BLOCK_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What opens one file, and what it must be before that.
+    """Keys of one file, and the hash that it must have.
 
     Args:
         sha256: of the sealed file.
@@ -49,7 +49,7 @@ class Sealing:
             yield done
 
     def told(self, address: str) -> dict[str, object]:
-        """What the event says of the file at `address`, once all of it is sealed."""
+        """Return the event's fields for the file at `address`, once all of it is sealed."""
         key = {
             "kty": "oct",
             "alg": "A256CTR",
@@ -63,7 +63,7 @@ class Sealing:
 
 
 def seal_in(told: dict[str, Any]) -> Seal | None:
-    """What an event says of a file; None where it is nothing that can be used."""
+    """Return an event's keys of a file; None if they cannot be used."""
     key, hashes = told.get("key"), told.get("hashes")
     try:
         seal = Seal(
@@ -78,7 +78,7 @@ def seal_in(told: dict[str, Any]) -> Seal | None:
 
 
 async def opened(pieces: AsyncIterator[bytes], seal: Seal) -> AsyncIterator[bytes]:
-    """What is in a sealed file; its end is told only of the right one.
+    """Yield the content of a sealed file; the last piece only if the hash is right.
 
     Raises:
         ChannelUnavailable: it is not the file that was sent.

@@ -1,4 +1,4 @@
-"""What others say in rooms: their keys as they come in, and their messages opened with them.
+"""Incoming room keys, and messages of rooms opened with them.
 
 A key belongs to who sent it and to one room. A message that the server shows a second time as
 another event is refused, and so is one whose device is not one of its sender's.
@@ -38,7 +38,7 @@ class SenderUnknown(Unread):
 
 @dataclass(frozen=True, slots=True)
 class RoomKey:
-    """What messages of one device in one room are opened with.
+    """Key for the messages of one device in one room.
 
     Args:
         key: as the library writes it.
@@ -85,7 +85,7 @@ def learn(shelf: Shelf, told: RoomKey, now_s: float) -> bool:
 
 
 def read(shelf: Shelf, room: str, event: Event) -> dict[str, Any]:
-    """What an encrypted event says, whole: its `type` and `content`.
+    """Return the content of an encrypted event: its `type` and `content`.
 
     Raises:
         Unread: it does not say anything to us.

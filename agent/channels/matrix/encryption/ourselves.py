@@ -28,7 +28,7 @@ class Ourselves:
 
 
 def ourselves(shelf: Shelf, user: str, device: str) -> Ourselves:
-    """Who we are; what another device left behind, or cannot be unsealed, is forgotten."""
+    """Return our identity; leftovers of another device, or unreadable ones, are dropped."""
     if (shelf.told("user"), shelf.told("device")) != (user, device) or not _is_readable(shelf):
         shelf.empty()
         shelf.tell("user", user)
@@ -61,7 +61,7 @@ def device_keys(shelf: Shelf, us: Ourselves) -> dict[str, Any]:
 
 
 def more_keys(shelf: Shelf, us: Ourselves, left: int, *, has_fallback: bool) -> dict[str, Any]:
-    """What to upload so that others can begin; empty where enough is there."""
+    """Return the keys to upload so that others can begin; empty if enough are there."""
     account = account_of(shelf)
     # Those that an interrupted upload left are shown again
     if left < FEWEST_KEYS and not account.one_time_keys:

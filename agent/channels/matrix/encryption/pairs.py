@@ -1,4 +1,4 @@
-"""What two devices say to each other alone: room keys go this way.
+"""Sessions between two devices: room keys go this way.
 
 Of several beginnings between the same two the one that was heard last is spoken on. What comes in
 is believed as far as it can be: it names whom it is for and the keys of who has written it.
@@ -30,7 +30,7 @@ _BEGINNING = 0
 
 
 class Unheard(Exception):
-    """What came in cannot be read, or is not what it says.
+    """Message that cannot be read, or is not what it claims.
 
     Args:
         curve: of the device to begin anew with; empty where that does not help.
@@ -43,7 +43,7 @@ class Unheard(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What a device said to us alone.
+    """Message of a device to us alone.
 
     Args:
         curve, ed: keys of the device; the second one is only what it says.
@@ -57,7 +57,7 @@ class Heard:
 
 
 def hear(shelf: Shelf, us: Ourselves, event: Event, now_s: float) -> Heard:
-    """What an encrypted event to this device says.
+    """Return the content of an encrypted event to this device.
 
     Raises:
         Unheard: nothing that can be used.

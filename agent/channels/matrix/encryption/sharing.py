@@ -1,4 +1,4 @@
-"""What the server is asked and told of devices: which there are, how to begin with them, our words.
+"""Requests to the server about devices: their list, their keys, and our messages to them.
 
 A device that has no key to begin with is left alone for a while: it gets what is said later.
 """
@@ -38,7 +38,7 @@ class Sharing:
         self._barren: dict[tuple[str, str], float] = {}
 
     async def ask(self, user: str) -> dict[str, Any]:
-        """What the server says of one person's keys."""
+        """Return the server's answer about one person's keys."""
         return await self._api.call("POST", "/keys/query", {"device_keys": {user: []}})
 
     async def fresh(self, users: Iterable[str]) -> None:

@@ -33,7 +33,7 @@ def signed(told: Mapping[str, Any], user: str, key_id: str, sign: Sign) -> dict[
 
 
 def is_signed(told: Mapping[str, Any], user: str, key_id: str, public: str) -> bool:
-    """Whether that key's owner has signed it; nothing in it is believed before."""
+    """Return true if that key's owner has signed it; nothing in it is trusted before."""
     by_user = told.get("signatures")
     by_key = by_user.get(user) if isinstance(by_user, dict) else None
     signature = by_key.get(f"ed25519:{key_id}") if isinstance(by_key, dict) else None

@@ -1,4 +1,4 @@
-"""What we say in rooms: one key of ours for each room, changed as the room's rules have it.
+"""Outgoing room keys: one of ours for each room, changed by the room's rules.
 
 Whoever leaves, and every device that goes, makes it change: what is said later is not for them.
 """
@@ -27,7 +27,7 @@ LONGEST_S = 30 * 24 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """When a room wants another key."""
+    """Rules for a change of a room's key."""
 
     messages: int
     after_s: float

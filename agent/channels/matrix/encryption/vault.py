@@ -1,4 +1,4 @@
-"""What must not be lost or shown: the keys of this device and of those it talks to.
+"""Vault of keys: those of this device and of the devices that it talks to.
 
 One database that only the agent's account may read, each key sealed with a key of its own file
 beside it. What a job changes is durable when it returns, or was never changed.
@@ -80,7 +80,7 @@ class Shelf:
     key: bytes
 
     def told(self, name: str) -> str:
-        """What is kept of ourselves under a name; empty where nothing is."""
+        """Return our own entry of that name; empty if there is none."""
         row = self.db.execute("SELECT value FROM ourselves WHERE name = ?", (name,)).fetchone()
         return "" if row is None else str(row[0])
 
@@ -106,7 +106,7 @@ class Vault:
         self._key = b""
 
     async def transact(self, job: Job[R]) -> R:
-        """What `job` returns, after its changes are durable.
+        """Run `job` and return its result after its changes are durable.
 
         Raises:
             ChannelUnavailable: nothing was changed, and nothing is read or said without it.
@@ -118,7 +118,7 @@ class Vault:
             raise ChannelUnavailable(str(err)) from err
 
     async def look(self, job: Job[R]) -> R:
-        """What `job`, which changes nothing, returns."""
+        """Run `job`, which changes nothing, and return its result."""
         try:
             await self._prepare()
             return await self._worker.look(lambda db: job(Shelf(db, self._key)))
