@@ -6,7 +6,7 @@ Knows nothing of channels' queues; the dispatcher decides when it runs.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -234,7 +234,7 @@ class Conversations:
         """Shows the answer to it while it is written."""
         from agent.dispatch.growing import Growing  # noqa: PLC0415 - a message needs it, no start
 
-        return Growing(show, self._tools(), inbound.text)
+        return Growing(show, inbound.text)
 
     async def known(self, inbound: Inbound) -> str:
         """What is remembered of whoever asks, in words."""
@@ -259,10 +259,7 @@ class Conversations:
     def _saying(self) -> "Saying":
         from agent.dispatch.saying import Saying  # noqa: PLC0415 - the first answer needs it
 
-        return Saying(Path(self._workspace), self._tools)
-
-    def _tools(self) -> Collection[str]:
-        return {spec.name for spec in self._parts.registry.specs()}
+        return Saying(Path(self._workspace))
 
     async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
         seams = replace(seams, hooks=self._parts.hooks)

@@ -4,7 +4,7 @@ A part of it only ever becomes more. How often a platform shows it is the channe
 """
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 
 from agent.dispatch.leavings import without_leavings
 from agent.dispatch.strange_links import STRANGE, without_strange_links
@@ -25,15 +25,11 @@ class Growing:
     """What a turn shows the text so far to.
 
     Args:
-        tools: the names of all there are.
         said: what the person wrote.
     """
 
-    def __init__(
-        self, show: Callable[[str], Awaitable[None]], tools: Collection[str], said: str
-    ) -> None:
+    def __init__(self, show: Callable[[str], Awaitable[None]], said: str) -> None:
         self._show = show
-        self._tools = tools
         self._said = said
         self._next_chars = 0
         self._shown = ""
@@ -42,8 +38,8 @@ class Growing:
         if len(text) < self._next_chars:
             return
         self._next_chars = len(text) + len(text) // _PARTS
-        fit = text[: certain(text, self._tools)]
-        fit = without_leavings(fit, self._tools, used_tools=used_tools)
+        fit = text[: certain(text)]
+        fit = without_leavings(fit, used_tools=used_tools)
         if trust <= STRANGE:
             fit = without_strange_links(_OPEN_LINK.sub("", fit), trust, self._said)
         # Empty lines may go with what comes after them

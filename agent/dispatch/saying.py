@@ -4,7 +4,6 @@ What secrets it may hold is the redactor's business, at the turn's end and at th
 """
 
 import asyncio
-from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,21 +19,16 @@ NOTHING_LEFT = "(the model gave an empty answer)"
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """Makes answers fit to be said.
-
-    Args:
-        tools: the names of all there are.
-    """
+    """Makes answers fit to be said."""
 
     workspace: Path
-    tools: Callable[[], Collection[str]]
 
     async def worded(
         self, outcome: TurnOutcome, inbound: Inbound, abilities: Abilities
     ) -> Enclosed:
         """The text and the files of an answer."""
         used_tools = any(message.role is Role.TOOL for message in outcome.added)
-        text = without_leavings(outcome.text, self.tools(), used_tools=used_tools)
+        text = without_leavings(outcome.text, used_tools=used_tools)
         text = without_strange_links(text, outcome.provenance, inbound.text)
         if "[" not in text:
             return Enclosed(text or NOTHING_LEFT)
@@ -47,5 +41,5 @@ class Saying:
         if not outcome.added or outcome.added[-1].role is not Role.ASSISTANT:
             return outcome
         last = outcome.added[-1]
-        text = without_leavings(last.text, self.tools(), used_tools=False) or NOTHING_LEFT
+        text = without_leavings(last.text, used_tools=False) or NOTHING_LEFT
         return replace(outcome, added=(*outcome.added[:-1], replace(last, text=text)))

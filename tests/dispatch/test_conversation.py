@@ -36,7 +36,7 @@ async def test_a_conversation_that_grew_too_long_is_answered_and_stays_short(
 
 
 async def test_an_answer_is_said_without_what_was_meant_for_a_machine(tmp_path: Path) -> None:
-    leaving = '{"name": "lamp", "arguments": {"value": "on"}}'
+    leaving = "[Used tools: lamp]"
     provider = ScriptedProvider(f"It is on.\n{leaving}", "ok")
     channel = FakeChannel()
     async with running(tmp_path, provider, channel, tools=[CountingTool()]) as agent:

@@ -1,8 +1,7 @@
 from agent.dispatch.growing import Growing
 from agent.messages import Provenance
 
-TOOLS = frozenset({"shell"})
-CALL = '{"name": "shell", "arguments": {"command": "ls"}}'
+NOTE = "[Used tools: shell]"
 
 
 class Shown:
@@ -10,7 +9,7 @@ class Shown:
 
     def __init__(self, said: str = "") -> None:
         self.drafts: list[str] = []
-        self._growing = Growing(self._show, TOOLS, said)
+        self._growing = Growing(self._show, said)
 
     async def _show(self, text: str) -> None:
         self.drafts.append(text)
@@ -30,17 +29,17 @@ async def test_text_is_shown_as_it_comes() -> None:
     assert shown.drafts[0] == "I"
 
 
-async def test_a_call_among_the_words_is_never_seen() -> None:
+async def test_a_note_among_the_words_is_never_seen() -> None:
     shown = Shown()
-    said = await shown.grow(f"It is on.\n<tool_call>{CALL}</tool_call>\n{CALL}\nAnything else?")
+    said = await shown.grow(f"It is on.\n{NOTE}\nAnything else?")
     # Of a longer text not every letter is worth a look
-    assert said == "It is on.\n\nAnything else"
-    assert not any("tool" in draft or "{" in draft for draft in shown.drafts)
+    assert said in ("It is on.\n\nAnything else", "It is on.\n\nAnything else?")
+    assert not any("[" in draft for draft in shown.drafts)
 
 
 async def test_where_nothing_is_left_nothing_is_shown() -> None:
     shown = Shown()
-    assert await shown.grow(CALL) == ""
+    assert await shown.grow(NOTE) == ""
     assert shown.drafts == []
 
 

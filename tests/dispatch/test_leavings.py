@@ -4,41 +4,18 @@ from hypothesis import strategies as st
 
 from agent.dispatch.leavings import without_leavings
 
-TOOLS = frozenset({"shell", "web_search"})
 CALL = '{"name": "shell", "arguments": {"command": "ls {x}"}}'
 
 
 def cleaned(text: str, *, used_tools: bool = False) -> str:
-    return without_leavings(text, TOOLS, used_tools=used_tools)
+    return without_leavings(text, used_tools=used_tools)
 
 
-@pytest.mark.parametrize(
-    "leaving",
-    [
-        f"<tool_call>\n{CALL}\n</tool_call>",
-        f"<toolcall>{CALL}</toolcall>",
-        f"<tool-call>{CALL}</tool-call>",
-        '<invoke name="shell"><parameter name="command">ls</parameter></invoke>',
-        "<function=shell><parameter=command>ls</parameter></function>",
-        '<tool_result name="shell">a b c</tool_result>',
-        "</tool_call>",
-        CALL,
-        f"[{CALL}, {CALL}]",
-        f"```json\n{CALL}\n```",
-        '{"type": "function", "function": {"name": "shell", "arguments": "{}"}}',
-        '{"tool": "web_search", "input": {"query": "x"}}',
-        "[Used tools: shell, web_search]",
-        "[Tool results]",
-    ],
-)
-def test_what_was_meant_for_a_machine_goes(leaving: str) -> None:
+@pytest.mark.parametrize("leaving", ["[Used tools: shell, web_search]", "[Tool results]"])
+def test_a_note_on_tools_goes(leaving: str) -> None:
     assert cleaned(f"It is on.\n\n{leaving}\n\nAnything else?") == "It is on.\n\nAnything else?"
     assert cleaned(f"It is on.\n{leaving}") == "It is on."
     assert cleaned(leaving) == ""
-
-
-def test_a_call_that_was_cut_off_goes_to_its_end() -> None:
-    assert cleaned('Done.\n<tool_call>{"name": "shell", "argu') == "Done."
 
 
 @pytest.mark.parametrize(
@@ -46,6 +23,11 @@ def test_a_call_that_was_cut_off_goes_to_its_end() -> None:
     [
         "The marks are `<tool_call>` and `</tool_call>`.",
         "```xml\n<tool_call>{}</tool_call>\n```",
+        f"A call looks like this:\n```json\n{CALL}\n```\nand nothing more.",
+        f"Write {CALL} and wait.",
+        '<invoke name="shell"><parameter name="command">ls</parameter></invoke> is one form.',
+        "<function=shell><parameter=command>ls</parameter></function> is another.",
+        "```\n[Used tools: none]\n```",
         '{"name": "Ann", "arguments": ["for", "against"]}',
         'Set it to {"name": "shell"}.',
         "a < b and b > c",

@@ -18,10 +18,11 @@ from agent.providers.prompted.parameters import attributes_of, pairs_at, typed
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}(?![\w.-])")
 _NAME_KEYS = ("name", "tool", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params")
-_BESIDE = frozenset({"id", "type"})
+_BESIDE = frozenset({"id", "type", "tool_call_id"})
+# Modules that models put before a tool's name
+MODULES = ("functions.", "default_api.", "tools.")
 _BLOCK = re.compile(r"\s*+```[a-z_]{0,20}[ \t]*\r?\n", re.IGNORECASE)
 _BRACES_TOO_MANY = re.compile(r"[\s}]{0,20}(?=<)")
-_WHOLE_BLOCK = re.compile(r"(`{3,64})[^\n`]{0,100}\n(.*?)\r?\n?\1[ \t]*", re.DOTALL)
 
 Offered = Mapping[str, ToolSpec]
 
@@ -42,6 +43,8 @@ class Taken:
         problem: why it is no call, in words for the model; empty if it is one.
         is_cut: the rest of it is not there.
         is_open: it is whole, but the mark at its end is not there.
+        is_frame: it is no call and no text, only marks around text.
+        shown: text for people that stands before the calls, inside the same marks.
     """
 
     wanted: tuple[Wanted, ...]
@@ -49,6 +52,13 @@ class Taken:
     problem: str = ""
     is_cut: bool = False
     is_open: bool = False
+    is_frame: bool = False
+    shown: str = ""
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if what began like a call is text."""
+        return not (self.wanted or self.problem or self.is_cut or self.is_frame)
 
 
 def take(text: str, mark: re.Match[str], offered: Offered) -> Taken:
@@ -71,42 +81,14 @@ def take(text: str, mark: re.Match[str], offered: Offered) -> Taken:
 def take_block(text: str, start: int, offered: Offered) -> Taken:
     """The call in a block of code that is named after calls; `start` is after its first line."""
     mark = marks.MARK.match(text, LenientReader(text).after_space(start))
-    if mark is None or not _begins_call(mark):
+    if mark is None or not begins_call(mark):
         return _Body(text, marks.END_OF_BLOCK, "", offered).taken(start)
     taken = take(text, mark, offered)
     end = marks.END_OF_BLOCK.match(text, LenientReader(text).after_space(taken.end))
     return replace(taken, end=end.end() if end else taken.end)
 
 
-def whole(text: str, offered: Offered) -> tuple[Wanted, ...]:
-    """The calls in an answer that is nothing else; none where it is anything else.
-
-    Without marks only such an answer is a call: only with tools that there are, and nothing beside
-    their names and arguments.
-    """
-    inside = text.strip()
-    block = _WHOLE_BLOCK.fullmatch(inside)
-    if block is not None:
-        inside = block[2].strip()
-    mark = marks.MARK.match(inside)
-    if mark is not None and _begins_call(mark):
-        taken = take(inside, mark, offered)
-        is_all = taken.end == len(inside) and not taken.problem and not taken.is_open
-        return taken.wanted if block is not None and is_all else ()
-    tool = NAME.match(inside)
-    reader = LenientReader(inside)
-    try:
-        found = reader.value(tool.end() if tool else 0)
-        if reader.after_space(found.end) != len(inside):
-            return ()
-        wanted = (_named(tool[0], found.value),) if tool else tuple(_calls_in(found.value))
-    except Unreadable:
-        return ()
-    is_sure = tool is not None or _is_nothing_else(found.value)
-    return wanted if is_sure and all(one.name in offered for one in wanted) else ()
-
-
-def _begins_call(mark: re.Match[str]) -> bool:
+def begins_call(mark: re.Match[str]) -> bool:
     return not mark["end"] and marks.kind_of(mark) in marks.CALLS | marks.NAMED
 
 
@@ -141,7 +123,7 @@ class _Body:
         if not self._tool:
             raise Unreadable("it is not JSON", place)
         arguments, place = pairs_at(self._text, place, self._offered.get(self._tool))
-        return self._ended((_wanted(self._tool, arguments),), place, must_close=True)
+        return self._ended((wanted_call(self._tool, arguments),), place, must_close=True)
 
     def _from_json(self, place: int) -> Taken:
         wanted: list[Wanted] = []
@@ -149,9 +131,9 @@ class _Body:
         while self._text.startswith(("{", "["), place):
             found: Found = self._reader.value(place)
             if self._tool:
-                wanted.append(_named(self._tool, found.value))
+                wanted.append(named_call(self._tool, found.value))
             else:
-                wanted += _calls_in(found.value, found.end)
+                wanted += calls_in(found.value, found.end)
             place = self._reader.after_space(found.end)
         return self._ended(tuple(wanted), place)
 
@@ -163,7 +145,7 @@ class _Body:
         if end is not None:
             return Taken(wanted, end.end())
         following = marks.MARK.match(self._text, place)
-        is_last = place == len(self._text) or (following is not None and _begins_call(following))
+        is_last = place == len(self._text) or (following is not None and begins_call(following))
         if is_last and not must_close:
             return Taken(wanted, place, is_open=True)
         raise Unreadable("something else stands after it", place)
@@ -181,17 +163,16 @@ def _from_attributes(tool: str, attributes: dict[str, str], end: int, offered: O
         return Taken((), end, "it does not name a tool")
     written = next((attributes[key] for key in _ARGUMENT_KEYS if key in attributes), None)
     if written is None:
-        return Taken((_wanted(tool, typed(attributes, offered.get(tool))),), end)
+        return Taken((wanted_call(tool, typed(attributes, offered.get(tool))),), end)
     try:
-        return Taken((_named(tool, LenientReader(written).value(0).value),), end)
+        return Taken((named_call(tool, LenientReader(written).value(0).value),), end)
     except Unreadable as err:
         return Taken((), end, str(err))
 
 
-def _calls_in(value: object, place: int = 0) -> Iterator[Wanted]:
+def calls_in(value: object, place: int = 0) -> Iterator[Wanted]:
     """The calls that an object, or a list of objects, describes."""
-    if isinstance(value, dict) and isinstance(value.get("tool_calls"), list):
-        value = value["tool_calls"]
+    value = _listed(value)
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, dict):
             raise Unreadable("it is no object with name and arguments", place)
@@ -201,24 +182,39 @@ def _calls_in(value: object, place: int = 0) -> Iterator[Wanted]:
             raise Unreadable("it does not name a tool", place)
         written = (described[key] for key in _ARGUMENT_KEYS if key in described)
         arguments: object = next(written, {})
-        yield _named(name, arguments)
+        yield named_call(name, arguments)
 
 
-def _named(tool: str, arguments: object) -> Wanted:
+def _listed(value: object) -> object:
+    """Return the list of calls in an object that holds nothing else."""
+    if isinstance(value, dict) and len(value) == 1 and isinstance(value.get("tool_calls"), list):
+        return value["tool_calls"]
+    return value
+
+
+def named_call(tool: str, arguments: object) -> Wanted:
     """A call with arguments as they were read; some models write them as a string of JSON."""
     if isinstance(arguments, str):
         arguments = LenientReader(arguments).value(0).value if arguments.strip() else {}
     if not isinstance(arguments, dict):
         raise Unreadable("its arguments are no object", 0)
-    return _wanted(tool, arguments)
+    return wanted_call(tool, arguments)
 
 
-def _wanted(tool: str, arguments: Mapping[str, object]) -> Wanted:
-    return Wanted(tool, edge.joined_halves(json.dumps(arguments, ensure_ascii=False)))
+def bare(tool: str) -> str:
+    """Return a tool's name without the module that some models put before it."""
+    module = next((one for one in MODULES if tool.startswith(one)), "")
+    return tool.removeprefix(module)
 
 
-def _is_nothing_else(value: object) -> bool:
+def wanted_call(tool: str, arguments: Mapping[str, object]) -> Wanted:
+    """Return the call of a tool, without the module that some models put before its name."""
+    return Wanted(bare(tool), edge.joined_halves(json.dumps(arguments, ensure_ascii=False)))
+
+
+def is_nothing_else(value: object) -> bool:
     """Return true if objects hold a name and arguments and nothing that a call does not have."""
+    value = _listed(value)
     for one in value if isinstance(value, list) else [value]:
         if not isinstance(one, dict):
             return False

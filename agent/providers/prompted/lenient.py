@@ -24,6 +24,8 @@ _WORD = re.compile(r"[A-Za-z_$][\w$-]{0,99}")
 _CONSTANTS = {"true": True, "True": True, "false": False, "False": False}
 _NOTHING = frozenset({"null", "None"})
 _QUOTES_INSIDE = re.compile(r"\\(.)|(\")", re.DOTALL)
+# Some models write names as Markdown wants them
+_MARKDOWN_ESCAPE = re.compile(r"\\(_)|\\.", re.DOTALL)
 
 
 class Unreadable(ValueError):
@@ -145,6 +147,7 @@ class LenientReader:
         if string is None or not string[2]:
             raise Unreadable("a string does not end", len(self._text))
         inside = string[1] if is_double else _QUOTES_INSIDE.sub(_requoted, string[1])
+        inside = _MARKDOWN_ESCAPE.sub(lambda one: one[1] or one[0], inside)
         try:
             # Not strict: line breaks stand in strings that are written by hand
             return Found(json.loads(f'"{inside}"', strict=False), string.end())

@@ -7,22 +7,27 @@ MAX_MARK_CHARS = 400
 # Of the line that begins a code block
 MAX_INFO_CHARS = 100
 
-THOUGHTS = frozenset({"think", "thinking", "thought"})
+THOUGHTS = frozenset({"think", "thinking", "thought", "reasoning", "seed:think"})
 # Each around one call, or a list of them
-CALLS = frozenset({"tool_call", "toolcall", "tool-call", "function_call", "function-call"})
+CALLS = frozenset(
+    {"tool_call", "toolcall", "tool-call", "function_call", "function-call", "seed:tool_call"}
+)
 # Around calls that have marks of their own
 GROUPS = frozenset({"tool_calls", "function_calls", "minimax:tool_call"})
 # Each with the name of the tool inside
 NAMED = frozenset({"invoke", "function"})
-RESULT = "tool_result"
+# What only a tool can say
+RESULTS = frozenset({"tool_result", "tool_response", "function_result", "function_response"})
 # Ends an answer of some models; says nothing
 END_OF_MESSAGE = "eom"
-_NAMES = (*THOUGHTS, *CALLS, *GROUPS, *NAMED, RESULT, END_OF_MESSAGE)
+_NAMES = (*THOUGHTS, *CALLS, *GROUPS, *NAMED, *RESULTS, END_OF_MESSAGE)
 # Some models put the name of their maker before it
 _PREFIX = "antml:"
 
 # The name of a block of code that is no quotation but a call
 CALL_BLOCKS = CALLS | GROUPS
+# The name of a block of code whose lines are calls in Python's form
+CODE_BLOCKS = frozenset({"tool_code"})
 # What a call that is the whole answer may stand in
 PLAIN_BLOCKS = frozenset({"", "json", "xml", "tool", "text"})
 
@@ -31,10 +36,9 @@ MARK = re.compile(
     rf"<(?P<end>/?)(?:{_PREFIX})?(?P<name>{_ALTERNATIVES})(?P<rest>(?:[\s=/][^<>]{{0,300}}+)?)>",
     re.IGNORECASE,
 )
-END_OF_THOUGHT = re.compile(r"</(?:think|thinking|thought)\s{0,20}>", re.IGNORECASE)
 # Models begin with one and end with another
 END_OF_CALL = re.compile(
-    r"</(?:antml:)?(?:tool[_-]?calls?|function[_-]?calls?|minimax:tool_call)\s{0,20}>",
+    r"</(?:antml:)?(?:tool[_-]?calls?|function[_-]?calls?|minimax:tool_call|seed:tool_call)\s{0,20}>",
     re.IGNORECASE,
 )
 END_OF_NAMED = re.compile(r"</(?:antml:)?(?:invoke|function)\s{0,20}>", re.IGNORECASE)

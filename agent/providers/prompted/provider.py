@@ -1,8 +1,10 @@
-"""A model with tools, whether it takes them or not.
+"""A model with tools, whether its service takes them or not.
 
-Asked with its service's own tool calls first; where those are refused, with the same request in
-words, and from then on so for a while. A call that cannot be read goes back to the model as an
-error, twice at most; of an answer with such a call nothing is used.
+The service's own tool calls are tried first; if it refuses them, the same request goes out in
+words, and so does every other one for a while. Either way each answer is read for calls and
+thoughts that the model has written as text: many servers accept tools and leave the model's own
+template as it is. A call that cannot be read goes back to the model as an error, twice at most; of
+an answer with such a call nothing is used.
 """
 
 import enum
@@ -24,11 +26,16 @@ from agent.providers.base import (
     Usage,
 )
 from agent.providers.prompted.forms import ToolForms
+from agent.providers.prompted.parrot import is_repeated
 from agent.providers.prompted.reader import PromptedReader, Reading
 from agent.providers.prompted.writer import in_words, with_repair
 
 _log = logging.getLogger(__name__)
 
+_DOUBTFUL = (
+    "it is not whole, or it stands in the middle of a line as an example would: write a call on "
+    "lines of its own at the end, and an example in a block of code"
+)
 # A model that cannot write it right three times over will not do it the fourth time
 MAX_REPAIRS = 2
 
@@ -46,13 +53,23 @@ class ToolForm(enum.Enum):
 
 @dataclass(slots=True)
 class _Talk:
-    """One answer in words, with the repairs that it takes."""
+    """One request until its answer can be used, with the repairs that it takes.
+
+    Args:
+        request: as it came, with its tools.
+        refused: answers whose calls could not be read, each with the reason.
+    """
 
     request: ChatRequest
     usage: Usage = field(default=Usage())
     shown: list[str] = field(default_factory=list)
-    repairs: int = 0
+    refused: list[tuple[str, str]] = field(default_factory=list)
+    has_begun: bool = False
     has_continued: bool = False
+
+    @property
+    def repairs(self) -> int:
+        return len(self.refused)
 
     def show(self, text: str) -> str:
         """Text for people, as it continues what they were shown of earlier answers."""
@@ -62,6 +79,22 @@ class _Talk:
             self.has_continued = True
             self.shown.append(text)
         return text
+
+    def refuse(self, said: str, problem: str) -> None:
+        self.refused.append((said, problem))
+        self.has_continued = False
+
+    def judged(self, reading: Reading, response: ChatResponse) -> Reading:
+        """Return what counts of a reading, beside the service's own calls and what was told."""
+        if response.tool_calls:
+            # The service has found them; what the model wrote beside them is the same again
+            return Reading(reading.text)
+        if reading.is_doubtful and not self.refused and response.stop is not Stop.LENGTH:
+            return Reading("", problems=(_DOUBTFUL,))
+        if reading.wanted and is_repeated(reading.calls_as_written, self.request.messages):
+            # It shows what it was given; a call is the model's own
+            return Reading(reading.as_text)
+        return reading
 
 
 class PromptedProvider(Provider):
@@ -89,20 +122,19 @@ class PromptedProvider(Provider):
         raise AssertionError("a stream ends with a response or an error")  # pragma: no cover
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+        talk = _Talk(request)
         if not self._uses_words(request.model):
-            has_begun = False
             try:
-                async with aclosing(self._inner.stream(request)) as items:
+                async with aclosing(self._stream_natively(talk)) as items:
                     async for item in items:
-                        has_begun = True
                         yield item
+                        if isinstance(item, ChatResponse):
+                            return
             except ToolsUnsupported as err:
-                if has_begun or self._form is ToolForm.NATIVE:
+                if talk.has_begun or self._form is ToolForm.NATIVE:
                     raise
                 self._remember(request.model or self._model, err)
-            else:
-                return
-        async with aclosing(self._stream_in_words(request)) as items:
+        async with aclosing(self._stream_in_words(talk)) as items:
             async for item in items:
                 yield item
 
@@ -131,19 +163,23 @@ class PromptedProvider(Provider):
         if err.is_lasting:
             self._forms.refused(self.name, model)
 
-    async def _stream_in_words(
-        self, request: ChatRequest
-    ) -> AsyncGenerator[TextDelta | ChatResponse, None]:
-        if not request.tools:
-            # Nothing to call: what looks like a call is text
-            async with aclosing(self._inner.stream(in_words(request))) as items:
+    async def _stream_natively(self, talk: _Talk) -> AsyncGenerator[TextDelta | ChatResponse, None]:
+        """One answer by the service's own way; a response at its end only if it can be used."""
+        if self._form is ToolForm.NATIVE:
+            async with aclosing(self._inner.stream(talk.request)) as items:
                 async for item in items:
                     yield item
             return
-        talk = _Talk(in_words(request))
+        async with aclosing(self._ask(talk, talk.request)) as answer:
+            async for item in answer:
+                yield item
+
+    async def _stream_in_words(self, talk: _Talk) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         while True:
-            reader = PromptedReader({spec.name: spec for spec in request.tools})
-            async with aclosing(self._ask(talk, reader)) as items:
+            told = in_words(talk.request)
+            for said, problem in talk.refused:
+                told = with_repair(told, said, problem)
+            async with aclosing(self._ask(talk, told)) as items:
                 async for item in items:
                     yield item
                     if isinstance(item, ChatResponse):
@@ -155,18 +191,20 @@ class PromptedProvider(Provider):
                 )
 
     async def _ask(
-        self, talk: _Talk, reader: PromptedReader
+        self, talk: _Talk, told: ChatRequest
     ) -> AsyncGenerator[TextDelta | ChatResponse, None]:
         """One answer; a response at its end only if it can be used."""
+        reader = PromptedReader({spec.name: spec for spec in talk.request.tools})
         said: list[str] = []
-        async with aclosing(self._inner.stream(talk.request)) as items:
+        async with aclosing(self._inner.stream(told)) as items:
             async for item in items:
+                talk.has_begun = True
                 if isinstance(item, TextDelta):
                     said.append(item.text)
                     if text := talk.show(reader.feed(item.text)):
                         yield TextDelta(text)
                     continue
-                reading = reader.close()
+                reading = talk.judged(reader.close(), item)
                 _refuse_cut(item, reading)
                 if text := talk.show(reading.text):
                     yield TextDelta(text)
@@ -175,9 +213,7 @@ class PromptedProvider(Provider):
                     yield _answered(item, reading, talk)
                     return
                 _log.info("a tool call could not be read: %s", reading.problems[0])
-                talk.repairs += 1
-                talk.has_continued = False
-                talk.request = with_repair(talk.request, "".join(said), reading.problems[0])
+                talk.refuse("".join(said), reading.problems[0])
 
 
 def _refuse_cut(response: ChatResponse, reading: Reading) -> None:

@@ -1,9 +1,8 @@
-"""The answer of a model that writes its tool calls as text: what is for people, what is a call.
+"""Answer of a model that may write tool calls and thoughts as text, in any known template.
 
-What a person is shown never holds a thought or a call, however the answer is cut into pieces. From
-the first call on, all is kept until the answer is whole. Text without any mark comes out as it
-went in. A call runs when it is complete and not quoted (see `quoting`); made-up results of tools,
-and all after them, are left out.
+Text is shown as soon as it cannot be the beginning of a call, a thought or a special token. From
+the first beginning of a call on, all is kept until the answer is whole: `tail` decides then. Text
+without any of these comes out as it went in, however it is cut into pieces.
 """
 
 import re
@@ -11,11 +10,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.messages import ToolSpec
-from agent.providers.answer import MAX_CALLS
 from agent.providers.prompted import marks, tokens
-from agent.providers.prompted.calls import Taken, Wanted, take, take_block, whole
+from agent.providers.prompted.calls import Wanted
 from agent.providers.prompted.quoting import Quoting, fence_of
+from agent.providers.prompted.specials import (
+    END_OF_THOUGHT,
+    Special,
+    may_become_special,
+    special_at,
+)
+from agent.providers.prompted.tail import OTHERS_LINE, Tail, TailReader
+from agent.providers.prompted.templates.every import may_become_opening, opening_at
+from agent.providers.prompted.templates.harmony import take_bare
+from agent.providers.prompted.templates.react import without_thought
 from agent.providers.prompted.tokens import Kind, Token
+from agent.providers.prompted.whole import is_meant as is_meant_whole
+from agent.providers.prompted.whole import whole
+
+# The last token of some models, which servers leave in; as HTML it has a beginning
+_END_OF_TEXT = re.compile(r"(?<!<s>)</s>\s*\Z")
+# How an answer begins whose channels a server left without their tokens
+_BARE_CHANNEL = re.compile(r"\s*analysis[A-Z]")
+# First characters of what ends a thought
+_THOUGHT_ENDS = "<[◁"
+# Of the line so far, enough to see how it ends
+_MOST_LINE_CHARS = 400
+# Longer than any end of a thought
+_MOST_END_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,42 +45,53 @@ class Reading:
 
     Args:
         text: what is still to be shown.
-        problems: what was meant as a call and is none, in words for the model.
+        problems: calls that cannot be read, in words for the model.
         is_cut: a call was begun whose end is not there, or is marked by nothing.
+        is_doubtful: it may be a call or an example; `text` has it.
+        calls_as_written: the calls with their marks, as the model wrote them.
+        as_text: what is still to be shown if none of the calls is one.
     """
 
     text: str
     wanted: tuple[Wanted, ...] = ()
     problems: tuple[str, ...] = ()
     is_cut: bool = False
+    is_doubtful: bool = False
+    calls_as_written: tuple[str, ...] = ()
+    as_text: str = ""
 
 
 class PromptedReader:
     """Reads one answer; its instance serves that one alone.
 
     Args:
-        offered: the tools that the model was told of, by their names.
+        offered: the tools that the model was told of, by their names; without any, what looks
+            like a call is text.
     """
 
     def __init__(self, offered: Mapping[str, ToolSpec]) -> None:
         self._offered = offered
+        self._reads_calls = bool(offered)
         self._quoting = Quoting()
-        # What cannot be told yet; from the first call on, everything
+        # What cannot be told yet; from the first beginning of a call on, everything
         self._kept: list[str] = []
         self._keeps_all = False
-        self._is_whole = False
+        # The model's turn is over: what still comes is made up
+        self._is_over = False
         # Spaces that are shown when something follows them
         self._blank: list[str] = []
         self._shown: list[str] = []
+        # The line that is being read, as far as it is shown
+        self._line = ""
         self._has_begun = False
+        # The model spoke for a tool or a person
+        self._is_others = False
         self._in_thought = False
-        self._in_group = False
-        self._wanted: list[Wanted] = []
-        self._problems: list[str] = []
-        self._is_cut = False
 
     def feed(self, piece: str) -> str:
         """Read a piece and return the text that can be shown now."""
+        if self._is_over:
+            return ""
         self._kept.append(piece)
         if self._keeps_all:
             return ""
@@ -70,20 +102,49 @@ class PromptedReader:
 
     def close(self) -> Reading:
         """The answer has ended."""
-        self._is_whole = True
-        text = "".join(self._kept)
-        if not self._has_begun and not self._in_thought:
-            self._wanted += whole(text, self._offered)
-        self._has_begun = True
-        if not self._wanted:
-            self._read(text)
-        if not self._has_calls:
-            self._shown += self._blank
-        return Reading(self._to_show(), tuple(self._wanted), tuple(self._problems), self._is_cut)
+        is_silent = self._in_thought or self._is_over
+        text = "" if is_silent else _END_OF_TEXT.sub("", "".join(self._kept))
+        is_meant = False
+        if not self._has_begun:
+            text = without_thought(text)
+            if (reading := self._all(text)) is not None:
+                return reading
+            is_meant = self._reads_calls and is_meant_whole(text, self._offered)
+        blank = "".join(self._blank)
+        tail = TailReader(
+            text, self._quoting, self._offered, self._line, is_others=self._is_others
+        ).read()
+        if not self._reads_calls and (tail.wanted or tail.problems):
+            tail = Tail(tail.as_text)
+        self._show_tail(tail)
+        return Reading(
+            self._to_show(),
+            tail.wanted,
+            tail.problems,
+            tail.is_cut,
+            tail.is_doubtful or is_meant,
+            tail.calls_as_written,
+            blank + tail.as_text,
+        )
 
-    @property
-    def _has_calls(self) -> bool:
-        return bool(self._wanted or self._problems)
+    def _all(self, text: str) -> Reading | None:
+        """Return the reading of an answer that is one call, or one list of channels."""
+        if self._reads_calls and (wanted := whole(text, self._offered)):
+            as_text = "".join([*self._blank, text])
+            return Reading("", wanted, calls_as_written=(text,), as_text=as_text)
+        if not _BARE_CHANNEL.match(text):
+            return None
+        taken = take_bare(text)
+        if not self._reads_calls:
+            return Reading(taken.shown)
+        problems = (taken.problem,) if taken.problem else ()
+        return Reading(taken.shown, taken.wanted, problems, taken.is_cut, as_text=taken.shown)
+
+    def _show_tail(self, tail: Tail) -> None:
+        if tail.wanted or tail.problems:
+            self._show(tail.text.rstrip())
+        else:
+            self._shown += [*self._blank, tail.text]
 
     def _to_show(self) -> str:
         text, self._shown = "".join(self._shown), []
@@ -97,120 +158,101 @@ class PromptedReader:
             self._blank = []
         if len(rest) < len(text):
             self._blank.append(text[len(rest) :])
+        line = text.rpartition("\n")[2] if "\n" in text else self._line + text
+        self._line = line[-_MOST_LINE_CHARS:]
+        self._is_others |= OTHERS_LINE.match(self._line) is not None
 
     def _read(self, text: str) -> int:
-        """Read as far as can be told; where that is."""
+        """Read as far as can be told; return that place."""
         place = 0
-        while place < len(text):
+        while place < len(text) and not self._keeps_all and not self._is_over:
             if self._in_thought:
                 after = self._after_thought(text, place)
             elif not self._has_begun:
                 after = self._after_beginning(text, place)
             else:
-                after = self._after_token(text, place)
+                after = self._after_any(text, place)
             if after is None:
                 return place
             place = after
         return place
 
     def _after_beginning(self, text: str, place: int) -> int | None:
-        """As for a token, but all of the answer may be a call without marks."""
+        """As for any place, but all of the answer may be a call without marks."""
         blank = tokens.blank(text, place)
         if blank is not None:
             return self._pass(blank)
         beginning = tokens.beginning(text, place, self._offered)
-        self._keeps_all = beginning is tokens.Beginning.CALL
-        return self._after_token(text, place) if beginning is tokens.Beginning.TEXT else None
+        self._keeps_all = beginning is tokens.Beginning.CALL and self._reads_calls
+        return self._after_any(text, place) if beginning is tokens.Beginning.TEXT else None
 
     def _after_thought(self, text: str, place: int) -> int | None:
-        end = marks.END_OF_THOUGHT.search(text, place)
+        end = END_OF_THOUGHT.search(text, place)
         if end is not None:
             self._in_thought = False
             self._quoting.mark()
             return end.end()
-        if self._is_whole:
-            return len(text)
         # A thought is not kept, but for what may be the beginning of its end
-        begun = text.rfind("<", place)
-        is_begun = begun >= 0 and marks.may_become_mark(text[begun:])
-        after = begun if is_begun else len(text)
+        begun = max(
+            text.rfind(one, max(place, len(text) - _MOST_END_CHARS)) for one in _THOUGHT_ENDS
+        )
+        after = begun if begun >= 0 else len(text)
         return after if after > place else None
 
+    def _after_any(self, text: str, place: int) -> int | None:
+        if not self._quoting.is_quoted:
+            is_line_start = self._quoting.is_line_start and not self._line
+            special = special_at(text, place)
+            if special is not None:
+                return self._after_special(special.special, special.end)
+            if opening_at(text, place, self._offered, is_line_start=is_line_start):
+                self._keeps_all = True
+                return None
+            if may_become_special(text, place) or may_become_opening(
+                text, place, self._offered, is_line_start=is_line_start
+            ):
+                return None
+        return self._after_token(text, place)
+
+    def _after_special(self, special: Special, end: int) -> int:
+        if special is Special.TURN_END:
+            self._is_over = True
+        self._in_thought = special is Special.THOUGHT
+        self._quoting.mark()
+        return end
+
     def _after_token(self, text: str, place: int) -> int | None:
-        token = tokens.next_token(text, place, self._quoting, is_whole=self._is_whole)
+        token = tokens.next_token(text, place, self._quoting, is_whole=False)
         if token is None:
             return None
-        if token.kind is Kind.MARK and token.mark is not None and not self._is_quoted:
-            return self._after_mark(text, token)
+        if token.kind is Kind.MARK and token.mark is not None and not self._quoting.is_quoted:
+            return self._after_mark(token)
         if token.kind is Kind.FENCE and not self._quoting.is_in_block:
             fence = fence_of(token.text)
-            if fence is not None and fence.info in marks.CALL_BLOCKS:
-                return self._after_call(text, token)
+            if fence is not None and fence.info in marks.CALL_BLOCKS | marks.CODE_BLOCKS:
+                self._keeps_all = True
+                return None
+        return self._pass(token)
+
+    def _after_mark(self, token: Token) -> int | None:
+        assert token.mark is not None
+        kind = marks.kind_of(token.mark)
+        is_end = bool(token.mark["end"])
+        if kind in marks.THOUGHTS:
+            return self._after_special(
+                Special.THOUGHT_END if is_end else Special.THOUGHT, token.end
+            )
+        if kind == marks.END_OF_MESSAGE:
+            self._quoting.mark()
+            return token.end
+        if not is_end and kind in marks.CALLS | marks.NAMED | marks.GROUPS:
+            self._keeps_all = True
+            return None
+        self._is_others |= kind in marks.RESULTS
         return self._pass(token)
 
     def _pass(self, token: Token) -> int:
-        """A piece of text for people."""
+        """Show a piece of text."""
         tokens.follow(self._quoting, token)
         self._show(token.text)
         return token.end
-
-    @property
-    def _is_quoted(self) -> bool:
-        # Within a group calls are indented as its author likes
-        return self._quoting.is_quoted and not (self._in_group and not self._quoting.is_in_block)
-
-    def _after_mark(self, text: str, token: Token) -> int | None:
-        mark = token.mark
-        assert mark is not None
-        kind = marks.kind_of(mark)
-        if kind == marks.RESULT:
-            return self._after_result(text, token)
-        if kind in marks.CALLS | marks.NAMED:
-            return self._around_call(text, token, mark)
-        if kind in marks.THOUGHTS:
-            self._in_thought = not mark["end"]
-            if mark["end"]:
-                # It was a thought from the beginning: some services leave out where it began
-                self._wanted.clear()
-                self._problems.clear()
-        if kind in marks.GROUPS:
-            self._in_group = not mark["end"]
-        self._quoting.mark()
-        return token.end
-
-    def _around_call(self, text: str, token: Token, mark: re.Match[str]) -> int | None:
-        if not mark["end"]:
-            return self._after_call(text, token)
-        if self._has_calls:
-            # Around a call that had marks of its own
-            self._quoting.mark()
-            return token.end
-        # What it ends was only quoted
-        return self._pass(token)
-
-    def _after_result(self, text: str, token: Token) -> int | None:
-        if self._has_calls:
-            # Made up, and so is what follows from it
-            return len(text)
-        return self._pass(token)
-
-    def _after_call(self, text: str, token: Token) -> int | None:
-        if not self._is_whole:
-            self._keeps_all = True
-            return None
-        if token.mark is None:
-            taken = take_block(text, token.end, self._offered)
-        else:
-            taken = take(text, token.mark, self._offered)
-        self._quoting.mark()
-        return self._keep(taken, len(text))
-
-    def _keep(self, taken: Taken, end: int) -> int:
-        self._wanted += taken.wanted
-        if taken.problem:
-            self._problems.append(taken.problem)
-        self._is_cut |= taken.is_cut or taken.is_open
-        if len(self._wanted) + len(self._problems) > MAX_CALLS:
-            self._problems.append(f"there were more than {MAX_CALLS} calls")
-            return end
-        return taken.end

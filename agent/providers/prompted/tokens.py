@@ -10,17 +10,21 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from agent.providers.prompted import marks
+from agent.providers.prompted.calls import MODULES, bare
 from agent.providers.prompted.quoting import Quoting, fence_of
 
 # Longer runs of backticks are taken for several
 _MAX_RUN = 64
-_PLAIN = re.compile(r"[^\n`~<]+")
+_PLAIN = re.compile(r"[^\n`~<\[◁]+")
 _BACKTICKS = re.compile(rf"`{{1,{_MAX_RUN}}}")
 _FENCE_LINE = re.compile(
     rf"(?:`{{3,{_MAX_RUN}}}|~{{3,{_MAX_RUN}}})[^\n]{{0,{marks.MAX_INFO_CHARS}}}"
 )
 _FENCE_BEGINS = re.compile(r"`{1,2}\Z|~{1,2}\Z|`{3}|~{3}")
 _TOOL_NAME = re.compile(r"[\w.-]{1,65}")
+# What some models begin with that think aloud
+_THOUGHTS = ("Thought:", "analysis")
+_THOUGHT = re.compile(r"Thought:|analysis(?=[A-Z])")
 _BLANK = re.compile(r"[^\S\n]+|\n")
 
 
@@ -102,14 +106,16 @@ def follow(quoting: Quoting, token: Token) -> None:
 
 def beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
     """Return the kind of an answer's first characters, spaces left out."""
-    if text[start:] == "[":
-        return Beginning.UNKNOWN
     if text[start] == "{":
         return Beginning.CALL
     if text[start] == "[":
-        return Beginning.CALL if text[start + 1] in "{ \r\n" else Beginning.TEXT
+        return _list_beginning(text, start, offered)
     if text[start] == "`":
         return _block_beginning(text, start)
+    if _THOUGHT.match(text, start):
+        return Beginning.CALL
+    if any(one.startswith(text[start:]) for one in _THOUGHTS):
+        return Beginning.UNKNOWN
     return _name_beginning(text, start, offered)
 
 
@@ -157,8 +163,19 @@ def _name_beginning(text: str, start: int, offered: Collection[str]) -> Beginnin
     if name is None:
         return Beginning.TEXT
     if name.end() == len(text):
-        is_begun = any(tool.startswith(name[0]) for tool in offered)
+        is_begun = any(tool.startswith(bare(name[0])) for tool in offered) or any(
+            module.startswith(name[0]) for module in MODULES
+        )
         return Beginning.UNKNOWN if is_begun else Beginning.TEXT
-    if name[0] not in offered:
+    if bare(name[0]) not in offered:
         return Beginning.TEXT
-    return Beginning.CALL if text[name.end()] in "{\r\n" else Beginning.TEXT
+    return Beginning.CALL if text[name.end()] in "{(\r\n" else Beginning.TEXT
+
+
+def _list_beginning(text: str, start: int, offered: Collection[str]) -> Beginning:
+    """Tell if a list of calls begins: of objects, or in Python's form."""
+    if start + 1 == len(text):
+        return Beginning.UNKNOWN
+    if text[start + 1] in "{ \r\n":
+        return Beginning.CALL
+    return _name_beginning(text, start + 1, offered)

@@ -1,0 +1,28 @@
+"""Calls of Command R: between marks, or in a block of code behind `Action:`."""
+
+import re
+
+from agent.providers.prompted.calls import Taken, Wanted
+from agent.providers.prompted.templates.base import Template, json_calls
+
+_END_OF_ACTION = re.compile(r"\s*+<\|END_ACTION\|>")
+_END_OF_BLOCK = re.compile(r"\s*+```")
+# The model's word for an answer without a tool
+_NO_TOOL = frozenset({"directly-answer", "directly_answer"})
+
+
+def _take_action(text: str, place: int) -> Taken:
+    return json_calls(text, place, _END_OF_ACTION)
+
+
+def _take_block(text: str, place: int) -> Taken:
+    taken = json_calls(text, place, _END_OF_BLOCK)
+    return Taken(_without_answers(taken.wanted), taken.end, taken.problem, taken.is_cut)
+
+
+def _without_answers(wanted: tuple[Wanted, ...]) -> tuple[Wanted, ...]:
+    return tuple(one for one in wanted if one.name not in _NO_TOOL)
+
+
+TEMPLATE = Template("command-r7b", _take_action, openings=("<|START_ACTION|>",))
+BLOCK = Template("command-r", _take_block, line_openings=("Action: ```json\n", "Action:```json\n"))

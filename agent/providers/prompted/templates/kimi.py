@@ -1,0 +1,40 @@
+"""Calls of Kimi's models: a section of calls, each with a number behind its name."""
+
+import re
+
+from agent.providers.prompted.calls import Taken, Wanted, named_call
+from agent.providers.prompted.lenient import LenientReader, Unreadable
+from agent.providers.prompted.templates.base import Template, closed, refused
+
+_END = re.compile(r"<\|tool_calls_section_end\|>")
+_HEAD = re.compile(
+    r"\s*+<\|tool_call_begin\|>\s*+(?:functions\.)?([A-Za-z_][\w.-]{0,63})(?::\d{1,6})?\s*+"
+    r"<\|tool_call_argument_begin\|>"
+)
+_TAIL = re.compile(r"\s*+<\|tool_call_end\|>")
+_ALL = re.compile(r"\s*+<\|tool_calls_section_end\|>")
+
+
+def _take(text: str, place: int) -> Taken:
+    reader = LenientReader(text, _TAIL)
+    wanted: list[Wanted] = []
+    try:
+        while head := _HEAD.match(text, place):
+            found = reader.value(head.end())
+            wanted.append(named_call(head[1], found.value))
+            place = _end_of_call(text, found.end)
+    except Unreadable as err:
+        return refused(text, max(place, err.place), _END, str(err))
+    if not wanted:
+        return refused(text, place, _END, "no call stands in it")
+    return closed(text, place, _ALL, wanted)
+
+
+def _end_of_call(text: str, place: int) -> int:
+    end = _TAIL.match(text, place)
+    if end is None:
+        raise Unreadable("its end is missing", place)
+    return end.end()
+
+
+TEMPLATE = Template("kimi", _take, openings=("<|tool_calls_section_begin|>",))
