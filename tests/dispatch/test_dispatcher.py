@@ -381,7 +381,7 @@ async def test_while_stopped_a_tool_that_acts_is_refused_with_the_remedy(tmp_pat
 
 async def test_what_a_model_leaves_is_not_shown_while_it_is_written(tmp_path: Path) -> None:
     channel = FakeChannel()
-    provider = CutStreamProvider(["It is", " on.", "\n<tool_", 'call>{"name": ', '"arg'])
+    provider = CutStreamProvider(["It is", " on.", "\n[Used", " tools: ", "la"])
     async with running(tmp_path, provider, channel) as agent:
         await agent.say("is it on?")
         await channel.wait_for(1)
