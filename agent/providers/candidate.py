@@ -10,6 +10,8 @@ from agent.providers.circuit import Circuit
 COOL_DOWN_S = 10.0
 # A key that was refused is tried again after this: a person may have paid or unlocked it
 REFUSED_S = 600.0
+# The only key there is: a person waits for an answer, and a refusal costs nothing
+LONE_REFUSED_S = 5.0
 
 
 @dataclass(slots=True)
@@ -18,7 +20,6 @@ class _Key:
 
     provider: Provider
     rests_until_s: float = 0.0
-    is_refused: bool = False
 
 
 class Candidate:
@@ -56,8 +57,10 @@ class Candidate:
         self._rest(provider, now_s + (COOL_DOWN_S if asked_s is None else asked_s))
 
     def refuse(self, provider: Provider, now_s: float) -> None:
-        """Its key is no good."""
-        self._rest(provider, now_s + REFUSED_S)
+        """Its key is no good: a long rest while another one is of use, else a short one."""
+        others = [key for key in self._keys if key.provider is not provider]
+        has_other = any(key.rests_until_s <= now_s for key in others)
+        self._rest(provider, now_s + (REFUSED_S if has_other else LONE_REFUSED_S))
 
     def rest_s(self, now_s: float) -> float:
         """Return the seconds until a key can be used again."""

@@ -30,7 +30,8 @@ _OVERFLOW_WORDS = re.compile(
     r"|input token count.{0,40}exceeds the maximum|input is too long"
     r"|maximum prompt length is|reduce the length of the messages|exceeded max context length"
     r"|exceeded model token limit|prompt exceeds max length|too many tokens|token limit exceeded"
-    r"|exceeds the limit of [0-9]",
+    r"|exceeds the limit of [0-9]|number of tokens to keep from the initial prompt is greater"
+    r"|inputs`? tokens \+ `?max_new_tokens`? must be",
     re.IGNORECASE,
 )
 _NOT_OVERFLOW = re.compile(
@@ -41,11 +42,22 @@ _NO_TOOLS_WORDS = re.compile(
     r"(unknown|unsupported|unrecognized|unexpected)[^.]{0,40}[`'\" ]tools?\b"
     r"|(does not|doesn't|not) support(ed)?[^.]{0,30}\b(tools?|function)\b"
     r"|\b(tools?|tool use|function.calling)\b[^.]{0,40}(is|are) not (supported|available|enabled)"
-    r"|no endpoints found that support tool use|tool_choice",
+    r"|no endpoints found that support tool use|tool_choice"
+    # vLLM and llama.cpp without the option that reads calls
+    r"|tool choice requires --|tools? param requires --jinja|requires --jinja",
     re.IGNORECASE,
 )
 # The service checks its model's calls: this one was wrong, the next may be right
-_WRONG_CALL_WORDS = re.compile(r"tool call validation failed|was not in request", re.IGNORECASE)
+_WRONG_CALL_WORDS = re.compile(
+    r"tool call validation failed|was not in request|failed to call a function", re.IGNORECASE
+)
+_WRONG_CALL_CODES = frozenset({"tool_use_failed"})
+# Behind what a service says of when to come back
+_WAIT_WORDS = re.compile(
+    r"(?:try again|retry(?: after)?) in (?:(?P<m>[0-9]{1,4})m(?!s))?"
+    r"(?P<s>[0-9]{1,5}(?:\.[0-9]{1,6})?) ?(?P<unit>m?s)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +84,17 @@ class Complaint:
 
     @property
     def is_about_one_call(self) -> bool:
-        return _WRONG_CALL_WORDS.search(self.message) is not None
+        is_code = not _WRONG_CALL_CODES.isdisjoint(self.codes)
+        return is_code or _WRONG_CALL_WORDS.search(self.message) is not None
+
+    @property
+    def wait_in_words(self) -> str:
+        """Seconds that the message asks to wait, such as "try again in 1.5s"; empty if none."""
+        said = _WAIT_WORDS.search(self.message)
+        if said is None:
+            return ""
+        wait_s = float(said["s"]) / (1000 if said["unit"].lower() == "ms" else 1)
+        return str(wait_s + 60 * int(said["m"] or 0))
 
     @property
     def names_bad_key(self) -> bool:

@@ -37,7 +37,10 @@ _MAY_BE_QUOTA = frozenset({400, 403, _TOO_MANY})
 _OWN_FAULT = 500
 _BAD_KEY = frozenset({401, 403})
 _TOO_EARLY = frozenset({408, 409, 425})
-_WRONG_REQUEST = frozenset({400, 404, 422})
+# llama.cpp refuses tools with 500
+_MAY_REFUSE_TOOLS = frozenset({400, 404, 422, 500, 501})
+# A conversation that is too long is all it can mean, be it by a limit for each minute
+_TOO_LARGE = 413
 # Where an error has no status: in the middle of a stream
 _STATUS_OF_CODE = {
     "invalid_request_error": 400,
@@ -130,7 +133,8 @@ def _seconds_until(date: str, now_s: float) -> float:
 def _explained(service: Service, refusal: Refusal, complaint: Complaint) -> ProviderError:
     error = _named(service, refusal, complaint)
     if isinstance(error, TransientProviderError):
-        error.retry_after_s = retry_after_s(refusal.retry_after or complaint.wait)
+        asked = refusal.retry_after or complaint.wait or complaint.wait_in_words
+        error.retry_after_s = retry_after_s(asked)
     return error
 
 
@@ -138,11 +142,13 @@ def _named(service: Service, refusal: Refusal, complaint: Complaint) -> Provider
     said = _said(service, refusal.status, complaint)
     if _is_out_of_quota(refusal, complaint):
         return QuotaExhausted(f"the account at {service.host} has no quota left{said}")
-    if refusal.status not in _BAD_KEY and complaint.is_about_length:
+    if refusal.status == _TOO_LARGE or (
+        refusal.status not in _BAD_KEY and complaint.is_about_length
+    ):
         return ContextOverflow(
             f"the conversation is longer than {service.model} can be shown{said}"
         )
-    if refusal.status in _WRONG_REQUEST and complaint.is_about_tools:
+    if refusal.status in _MAY_REFUSE_TOOLS and complaint.is_about_tools:
         is_lasting = not complaint.is_about_one_call
         what = "takes no tools" if is_lasting else "used a tool wrongly"
         return ToolsUnsupported(

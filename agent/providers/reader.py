@@ -82,7 +82,13 @@ class AnswerReader:
             while len(body) < MAX_ERROR_BODY_BYTES and (piece := await self._next_piece()):
                 body += piece
         text = body[:MAX_ERROR_BODY_BYTES].decode(errors="replace")
-        return failures.Refusal(self._answer.status, text, self._answer.header("retry-after"))
+        return failures.Refusal(self._answer.status, text, self._retry_after())
+
+    def _retry_after(self) -> str:
+        """Return the seconds that the service asks to wait, from whichever header it uses."""
+        if (after := self._answer.header("retry-after-ms")).isdigit():
+            return str(int(after) / 1000)
+        return self._answer.header("retry-after")
 
     async def body(self, limit_bytes: int) -> bytes:
         """The whole body.

@@ -154,8 +154,10 @@ class ReliableProvider(Provider):
         if isinstance(err, ContextOverflow):
             return 0 if _shorten(search) else ATTEMPTS
         if isinstance(err, TransientProviderError):
+            # After a rest one request finds out if the service is back
+            is_probe = candidate.circuit.state(now_s) is CircuitState.TRYING
             candidate.circuit.failed(now_s)
-            return 1
+            return ATTEMPTS if is_probe else 1
         return ATTEMPTS
 
     async def _pause(self, candidate: Candidate, err: ProviderError) -> None:

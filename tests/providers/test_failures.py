@@ -50,7 +50,32 @@ def error(message: str = "", **details: object) -> str:
         (404, error("no such route"), ProviderRefused, "change provider.base_url"),
         (402, error("Insufficient Balance"), QuotaExhausted, "no quota left"),
         (400, error("bad request"), ProviderRefused, "refused the request (400: bad request)"),
-        (413, "", ProviderRefused, "refused the request (413)"),
+        (413, "", ContextOverflow, "longer than some-model can be shown (413)"),
+        (500, error("tools param requires --jinja flag"), ToolsUnsupported, "takes no tools"),
+        (
+            400,
+            error('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser'),
+            ToolsUnsupported,
+            "takes no tools",
+        ),
+        (
+            400,
+            error("Failed to call a function.", code="tool_use_failed"),
+            ToolsUnsupported,
+            "used a tool wrongly",
+        ),
+        (
+            422,
+            error("Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4097"),
+            ContextOverflow,
+            "longer than some-model can be shown",
+        ),
+        (
+            413,
+            error("Request too large for model `x` in organization on tokens per minute"),
+            ContextOverflow,
+            "longer than some-model can be shown",
+        ),
         (429, error("Rate limit reached"), RateLimited, "cannot answer now (429"),
         (408, "", TransientProviderError, "cannot answer now (408)"),
         (500, error("oops"), TransientProviderError, "cannot answer now (500: oops)"),
@@ -283,3 +308,18 @@ def test_the_wait_that_google_asks_for_stands_in_the_body(delay: str, wait_s: fl
 
 def test_the_named_parameter_is_the_services_words_and_param() -> None:
     assert failures.named_parameter(error("not so", param="temperature")) == "not so temperature"
+
+
+@pytest.mark.parametrize(
+    ("message", "wait_s"),
+    [
+        ("Rate limit reached. Please try again in 1.5s.", 1.5),
+        ("Please try again in 2m3.5s.", 120.0),
+        ("try again in 250ms", 0.25),
+        ("Retry after some time", None),
+    ],
+)
+def test_a_wait_that_is_told_in_words_counts(message: str, wait_s: float | None) -> None:
+    found = explain(SERVICE, Refusal(429, error(message)))
+    assert isinstance(found, TransientProviderError)
+    assert found.retry_after_s == wait_s

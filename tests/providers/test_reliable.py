@@ -16,7 +16,7 @@ from agent.errors import (
 from agent.messages import ChatMessage, Role, ToolCall
 from agent.providers.backoff import MOST_ASKED_S
 from agent.providers.base import ChatRequest, ChatResponse, Provider, Stop, TextDelta
-from agent.providers.candidate import COOL_DOWN_S, REFUSED_S, Candidate
+from agent.providers.candidate import COOL_DOWN_S, LONE_REFUSED_S, REFUSED_S, Candidate
 from agent.providers.circuit import FAILURES_TO_OPEN, FIRST_REST_S, CircuitState
 from agent.providers.reliable import ATTEMPTS, ReliableProvider
 from tests.fakes.clock import SteppedClock
@@ -119,17 +119,23 @@ async def test_a_key_that_was_asked_too_often_has_its_turn_again() -> None:
     assert clock.slept_s == [COOL_DOWN_S]
 
 
-async def test_a_refused_key_is_not_asked_again_for_minutes() -> None:
+async def test_a_refused_key_rests_for_minutes_while_another_one_is_of_use() -> None:
+    clock = SteppedClock()
+    refused, other = MoodyProvider(KeyRefused("no"), "hello"), MoodyProvider("b")
+    provider = reliable(clock, [refused, other])
+    assert await text_of(provider) == "b"
+    clock.advance(REFUSED_S / 2)
+    assert await text_of(provider) == "b"
+    assert len(refused.requests) == 1
+
+
+async def test_the_only_key_is_asked_again_as_soon_as_a_person_asks_again() -> None:
     clock, service = SteppedClock(), MoodyProvider(KeyRefused("no"), "hello")
     provider = reliable(clock, [service])
     with pytest.raises(KeyRefused, match="no"):
         await text_of(provider)
-    clock.advance(REFUSED_S / 2)
-    with pytest.raises(ProviderError):
-        await text_of(provider)
-    assert len(service.requests) == 1
-    clock.advance(REFUSED_S)
     assert await text_of(provider) == "hello"
+    assert sum(clock.slept_s) <= LONE_REFUSED_S
 
 
 async def test_another_service_answers_at_once_for_one_with_a_limit() -> None:
@@ -170,7 +176,7 @@ async def test_a_service_that_keeps_failing_rests_and_then_is_tried_once() -> No
     assert len(broken.requests) == FAILURES_TO_OPEN
     clock.advance(FIRST_REST_S)
     await text_of(provider)
-    assert len(broken.requests) == FAILURES_TO_OPEN + ATTEMPTS
+    assert len(broken.requests) == FAILURES_TO_OPEN + 1
 
 
 async def test_a_service_that_rests_is_asked_when_nobody_else_is_left() -> None:
