@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agent.tools.arguments_root import rooted
+
 # Nested deeper than any tool of ours, and less than what a service parses
 MAX_DEPTH = 24
 # References that double at each level unfold to any size; no tool of ours has a tenth of it
@@ -95,7 +97,7 @@ def cleaned(schema: Mapping[str, object], rules: SchemaRules) -> dict[str, objec
     if key not in _kept:
         while len(_kept) >= _MOST_KEPT:
             del _kept[next(iter(_kept))]
-        result = {**_Cleaning(schema, rules).clean(schema, (), 0), "type": "object"}
+        result = rooted(_Cleaning(schema, rules).clean(schema, (), 0))
         _kept[key] = (schema, result)
     return _kept[key][1]
 
@@ -121,6 +123,9 @@ class _Cleaning:
             if self._is_taken(str(key)) and _is_shaped(str(key), value)
         }
         self._tell_limits(schema, result)
+        if result.get("type") == "array":
+            # Services refuse a list of nothing in particular
+            result.setdefault("items", {})
         return self._simpler(result)
 
     def _is_taken(self, keyword: str) -> bool:
@@ -195,6 +200,10 @@ def _is_shaped(keyword: str, value: object) -> bool:
     """Tools from elsewhere may bring anything: what is no schema there is left out."""
     if keyword in _SCHEMAS_BY_NAME:
         return isinstance(value, Mapping)
+    if keyword == "required":
+        return isinstance(value, list) and all(isinstance(name, str) for name in value)
+    if keyword == "type":
+        return isinstance(value, str | list)
     if keyword in _LISTS_OF_SCHEMAS:
         return isinstance(value, list) and bool(value)
     return keyword not in _SCHEMA or isinstance(value, Mapping | bool)
