@@ -15,7 +15,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from email import message_from_bytes
 from email.message import EmailMessage
 from functools import cache
@@ -71,7 +71,7 @@ service auth {{
   }}
 }}
 """
-_POSTFIX = """\
+POSTFIX_BASE = """\
 compatibility_level = 3.6
 queue_directory = {folder}/queue
 data_directory = {folder}/data
@@ -92,14 +92,15 @@ smtpd_sasl_auth_enable = yes
 smtpd_sasl_type = dovecot
 smtpd_sasl_path = inet:127.0.0.1:{auth}
 smtpd_relay_restrictions = reject_unauth_destination
-smtpd_sender_restrictions = check_sender_access regexp:{folder}/etc/known
 message_size_limit = 40000000
 mailbox_size_limit = 0
 virtual_mailbox_limit = 0
 anvil_rate_time_unit = 1s
 """
-_SERVICES = """\
-{smtp} inet n - n - - smtpd
+_POSTFIX = f"""{POSTFIX_BASE}\
+smtpd_sender_restrictions = check_sender_access regexp:{{folder}}/etc/known
+"""
+INNER_SERVICES = """\
 cleanup unix n - n - 0 cleanup
 qmgr unix n - n 300 1 qmgr
 tlsmgr unix - - n 1000? 1 tlsmgr
@@ -114,6 +115,7 @@ retry unix - - n - - error
 anvil unix - - n - 1 anvil
 postlog unix-dgram n - n - 1 postlogd
 """
+_SERVICES = f"{{smtp}} inet n - n - - smtpd\n{INNER_SERVICES}"
 
 
 # What its programs would make if they were started by its script, which takes five seconds
@@ -130,32 +132,17 @@ class MailServer:
         ports = {name: free_port() for name in ("imap", "lmtp", "auth", "smtp")}
         self.imap, self.smtp = ports["imap"], ports["smtp"]
         self._mail = folder / "dovecot" / "mail"
-        _write(folder / "dovecot", folder / "postfix", ports)
-        config = str(folder / "dovecot" / "dovecot.conf")
-        commands = (
-            (str(DOVECOT), "-F", "-c", config),
-            (str(_MASTER), "-c", str(folder / "postfix" / "etc"), "-d"),
-        )
-        with (folder / "output").open("wb") as output:
-            self._processes = [
-                subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    # Postfix ends all of its own group
-                    start_new_session=True,
-                )
-                for command in commands
-            ]
+        write_dovecot(folder / "dovecot", ports)
+        _write_rules(folder / "postfix")
+        write_postfix(folder / "postfix", _POSTFIX, _SERVICES, ports)
+        commands = (dovecot_command(folder / "dovecot"), postfix_command(folder / "postfix"))
+        self._processes = start(commands, folder / "output")
         for name in ("imap", "lmtp", "smtp"):
-            _wait_for(ports[name])
+            wait_for(ports[name])
 
     def letters(self, to: str) -> list[EmailMessage]:
         """What somebody has got, in the order in which it came."""
-        files = [*self._mail.glob(f"{to}/new/*"), *self._mail.glob(f"{to}/cur/*")]
-        files.sort(key=lambda file: _stamp(file.name))
-        return [_parsed(file.read_bytes()) for file in files]
+        return [_parsed(raw) for raw in delivered(self._mail / to)]
 
     async def hand_in(self, letter: bytes, sender: str, to: str) -> None:
         """Somebody submits it; return when it is in the mailbox."""
@@ -164,10 +151,7 @@ class MailServer:
         await until(lambda: len(self.letters(to)) > before)
 
     def stop(self) -> None:
-        for process in self._processes:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
+        end(self._processes)
 
     def _submit(self, letter: bytes, sender: str, to: str) -> None:
         with smtplib.SMTP("127.0.0.1", self.smtp, "localhost", 20) as client:
@@ -177,10 +161,7 @@ class MailServer:
 @cache
 def shared() -> MailServer:
     """One for all tests of this process: each has addresses of its own."""
-    if DOVECOT is None or POSTFIX is None:
-        pytest.skip("Debian's dovecot and postfix are not installed")
-    if os.geteuid() != 0:
-        pytest.skip("mail servers give each of their programs a user: needs root")
+    need_servers()
     folder = Path(tempfile.mkdtemp(prefix="mail-"))
     server = MailServer(folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -188,7 +169,36 @@ def shared() -> MailServer:
     return server
 
 
-def _wait_for(port: int) -> None:
+def need_servers() -> None:
+    if DOVECOT is None or POSTFIX is None:
+        pytest.skip("Debian's dovecot and postfix are not installed")
+    if os.geteuid() != 0:
+        pytest.skip("mail servers give each of their programs a user: needs root")
+
+
+def start(commands: Iterable[Sequence[str]], output_file: Path) -> list["subprocess.Popen[bytes]"]:
+    """Each in a group of its own: Postfix ends all of its group."""
+    with output_file.open("wb") as output:
+        return [
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+            for command in commands
+        ]
+
+
+def end(processes: Iterable["subprocess.Popen[bytes]"]) -> None:
+    for process in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def wait_for(port: int) -> None:
     until_s = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -200,28 +210,50 @@ def _wait_for(port: int) -> None:
             return
 
 
-def _write(dovecot: Path, postfix: Path, ports: Mapping[str, int]) -> None:
-    for path in (dovecot / "mail", postfix / "etc", postfix / "queue", postfix / "data"):
-        path.mkdir(parents=True)
-    shutil.chown(dovecot / "mail", "mail", "mail")
-    shutil.chown(postfix / "data", "postfix")
-    for parent in (dovecot, *dovecot.parents):
+def delivered(maildir: Path) -> list[bytes]:
+    """The letters of a mailbox, in the order in which they came."""
+    files = [*maildir.glob("new/*"), *maildir.glob("cur/*")]
+    files.sort(key=lambda file: _stamp(file.name))
+    return [file.read_bytes() for file in files]
+
+
+def dovecot_command(folder: Path) -> tuple[str, ...]:
+    return (str(DOVECOT), "-F", "-c", str(folder / "dovecot.conf"))
+
+
+def postfix_command(folder: Path) -> tuple[str, ...]:
+    return (str(_MASTER), "-c", str(folder / "etc"), "-d")
+
+
+def write_dovecot(folder: Path, ports: Mapping[str, int]) -> None:
+    (folder / "mail").mkdir(parents=True)
+    shutil.chown(folder / "mail", "mail", "mail")
+    for parent in (folder, *folder.parents):
         if parent.stat().st_uid == os.geteuid() and len(parent.parts) > 2:
             parent.chmod(parent.stat().st_mode | 0o011)
-    (dovecot / "dovecot.conf").write_text(
-        _DOVECOT.format(folder=dovecot, password=PASSWORD, **ports)
-    )
+    config = _DOVECOT.format(folder=folder, password=PASSWORD, **ports)
+    (folder / "dovecot.conf").write_text(config)
+
+
+def write_postfix(folder: Path, main: str, services: str, ports: Mapping[str, int]) -> None:
+    for path in (folder / "etc", folder / "queue", folder / "data"):
+        path.mkdir(parents=True, exist_ok=True)
+    shutil.chown(folder / "data", "postfix")
+    told = {"folder": folder, **ports}
+    (folder / "etc" / "main.cf").write_text(main.format(**told))
+    (folder / "etc" / "master.cf").write_text(services.format(**told))
+    for name in _QUEUE:
+        (folder / "queue" / name).mkdir(mode=0o700)
+        shutil.chown(folder / "queue" / name, "postfix")
+    (folder / "queue" / "pid").mkdir()
+    (folder / "queue" / "public").chmod(0o755)
+
+
+def _write_rules(folder: Path) -> None:
+    (folder / "etc").mkdir(parents=True)
     result = f"PREPEND Authentication-Results: {VOUCHES}; dmarc={{}} header.from=example.org"
     rules = f"/^{_KNOWN}[0-9]*@/ {result.format('pass')}\n/./ {result.format('fail')}\n"
-    (postfix / "etc" / "known").write_text(rules)
-    told = {"folder": postfix, **ports}
-    (postfix / "etc" / "main.cf").write_text(_POSTFIX.format(**told))
-    (postfix / "etc" / "master.cf").write_text(_SERVICES.format(**told))
-    for name in _QUEUE:
-        (postfix / "queue" / name).mkdir(mode=0o700)
-        shutil.chown(postfix / "queue" / name, "postfix")
-    (postfix / "queue" / "pid").mkdir()
-    (postfix / "queue" / "public").chmod(0o755)
+    (folder / "etc" / "known").write_text(rules)
 
 
 def _parsed(raw: bytes) -> EmailMessage:

@@ -18,7 +18,7 @@ from agent.channels.email.mailbox import Account, Arrived, Mailbox, entered
 from agent.channels.email.position import Position
 from agent.channels.email.posting import Draft, Submission
 from agent.channels.email.threads import Threads
-from agent.channels.email.verifying import is_vouched_for
+from agent.channels.email.verification import why_unverified
 from agent.channels.incoming import Coming, IncomingFiles
 from agent.channels.outgoing import unsendable
 from agent.channels.place import Place
@@ -125,11 +125,11 @@ class EmailChannel(Channel):
             _log.info("a letter is not answered: %s", reason)
             return
         letter = await asyncio.to_thread(read_letter, message)
-        if not is_vouched_for(message, letter.domain, self._authserv_id):
+        if trouble := why_unverified(arrived.raw, letter.sender, self._authserv_id):
             _log.warning(
-                "a letter in the name of %s is not read: %s does not vouch for it",
+                "email: a letter in the name of %s is not read: %s",
                 printable_line(letter.sender, MAX_ADDRESS_CHARS),
-                self._authserv_id,
+                trouble,
             )
             return
         inbound = self._inbound(letter)
