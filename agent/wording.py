@@ -48,8 +48,8 @@ def expected(kind: typing.Any) -> str:
 def how_to_install(extra: str) -> str:
     """Return how to install an extra's packages, for a checkout and for the service."""
     return (
-        f"install it with `pip install 'barnacle[{extra}]'`, for the service with "
-        f"`sudo scripts/install --extra {extra}`"
+        f"install it from the checkout with `.venv/bin/pip install '.[{extra}]'`, for the service "
+        f"with `sudo scripts/install --extra {extra}`"
     )
 
 

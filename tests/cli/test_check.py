@@ -91,4 +91,4 @@ def test_a_pin_that_this_machine_cannot_drive_is_refused(
     file = tmp_path / "barnacle.toml"
     file.write_text("[board]\nenable_gpio = 17\n")
     assert main(["check", str(file)]) == exits.USAGE
-    assert "pip install 'barnacle[pi]'" in capsys.readouterr().err
+    assert "pip install '.[pi]'" in capsys.readouterr().err

@@ -93,4 +93,4 @@ def test_without_the_sdk_it_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(server_module.importlib.util, "find_spec", lambda _name: None)
     status, why = said(capsys, "approve", "garden")
-    assert (status, "`pip install 'barnacle[mcp]'`" in why) == (1, True)
+    assert (status, "`.venv/bin/pip install '.[mcp]'`" in why) == (1, True)

@@ -88,6 +88,6 @@ def test_what_lies_beneath_the_library_refuses_in_a_sentence_too(
 
 def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    assert "pip install 'barnacle[pi]'" in enable.missing_library()
+    assert "pip install '.[pi]'" in enable.missing_library()
     with pytest.raises(ConfigRefused, match="needs gpiozero"):
         enable.open_line(GPIO)

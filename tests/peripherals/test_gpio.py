@@ -233,7 +233,7 @@ def test_what_lies_beneath_the_library_refuses_in_a_sentence_too(
 
 def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(PinRefused, match=r"pip install 'barnacle\[pi\]'"):
+    with pytest.raises(PinRefused, match=r"pip install '\.\[pi\]'"):
         gpio.gpio_line(FAN)
 
 

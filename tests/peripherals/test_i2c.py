@@ -105,7 +105,7 @@ def test_a_bus_that_cannot_be_opened_is_a_sentence(number: int) -> None:
 
 def test_without_the_library_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(PinRefused, match=r"pip install 'barnacle\[pi\]'"):
+    with pytest.raises(PinRefused, match=r"pip install '\.\[pi\]'"):
         i2c.smbus(1)
 
 

@@ -77,7 +77,7 @@ def test_without_its_library_it_says_how_to_have_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LIBRARY", "slixmpp_that_is_not_there")
-    with pytest.raises(ConfigRefused, match=r"pip install 'barnacle\[xmpp\]'"):
+    with pytest.raises(ConfigRefused, match=r"pip install '\.\[xmpp\]'"):
         platform("xmpp").open(wanted("a@example.org", 1), reach(tmp_path))
 
 

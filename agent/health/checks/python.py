@@ -21,9 +21,10 @@ async def check(_: Patient) -> Finding:
     extras = {**_EXTRAS, **(_EXTRAS_OF_A_PI if _on_a_pi() else {})}
     missing = [extra for extra, modules in extras.items() if not all(map(_is_there, modules))]
     if missing:
+        parts = ",".join(missing)
         return Finding.warning(
-            f"Python {version} lacks optional parts: run `pip install "
-            f"'barnacle[{','.join(missing)}]'`"
+            f"Python {version} lacks optional parts: run `.venv/bin/pip install '.[{parts}]'` "
+            "in the checkout"
         )
     return Finding.ok(f"Python {version} with every optional part that is of use here")
 

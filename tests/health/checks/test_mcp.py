@@ -43,4 +43,4 @@ async def test_it_says_what_is_missing(gardener: Patient, monkeypatch: pytest.Mo
     monkeypatch.setattr(server_module.importlib.util, "find_spec", lambda _name: None)
     finding = await mcp.check(gardener)
     assert finding.level is Level.FAILED
-    assert "`pip install 'barnacle[mcp]'`" in finding.sentence
+    assert "`.venv/bin/pip install '.[mcp]'`" in finding.sentence

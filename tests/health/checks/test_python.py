@@ -23,4 +23,4 @@ async def test_a_missing_extra_is_named_with_its_remedy(
     )
     found = await python.check(patient)
     assert found.level is Level.WARNING
-    assert "barnacle[embeddings]" in found.sentence
+    assert "'.[embeddings]'" in found.sentence

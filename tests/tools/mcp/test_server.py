@@ -185,7 +185,7 @@ def test_what_cannot_be_started_is_said_before_it_is_tried(
     assert trouble_with(McpSettings(url="http://127.0.0.1:1/mcp")) == ""
     assert "no program nosuch in /usr/bin:/bin" in trouble_with(McpSettings(command=("nosuch",)))
     monkeypatch.setattr(server_module.importlib.util, "find_spec", lambda _name: None)
-    assert "pip install 'barnacle[mcp]'" in trouble_with(McpSettings(command=(sys.executable,)))
+    assert "pip install '.[mcp]'" in trouble_with(McpSettings(command=(sys.executable,)))
 
 
 async def test_without_the_sdk_a_call_says_what_to_install(
@@ -193,7 +193,7 @@ async def test_without_the_sdk_a_call_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(server_module.importlib.util, "find_spec", lambda _name: None)
     async with running(garden(), tmp_path) as server:
-        with pytest.raises(McpAway, match=r"pip install 'barnacle\[mcp\]'"):
+        with pytest.raises(McpAway, match=r"pip install '\.\[mcp\]'"):
             await server.offers()
 
 
