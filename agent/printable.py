@@ -4,6 +4,7 @@ Control characters, escape sequences and direction marks are taken out and the l
 nothing else is changed.
 """
 
+import re
 import unicodedata
 
 # Line breaks and tabs that a multi-line answer may keep
@@ -12,6 +13,21 @@ _LAYOUT = frozenset("\n\t")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 # With Zs, Zl, Zp: spaces and line ends of every kind
 _UNSEEN = _HIDDEN | {"Zs", "Zl", "Zp"}
+# Letters and symbols without a shape, and what only chooses the shape of another
+_BLANK = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc"
+    "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+# Put over what comes before them; scripts that need some have their own
+_MARKS = frozenset({"Mn", "Mc", "Me"})
+# Those of no script: a letter with one exists as a letter of its own, or in no language
+_FLOATING = re.compile(
+    "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f\ufe20-\ufe2f]"
+)
+# On one letter: a vowel, a tone and a sign
+_MOST_MARKS = 3
+# How a name begins; where a text has that itself, its first character gets a name
+_NAMED = "<U+"
 # Zero width joiner: without it emoji families and some scripts fall apart
 _JOINER = "\u200d"
 
@@ -28,13 +44,32 @@ def printable_text(raw: str, limit: int) -> str:
 
 
 def spelled_out(raw: str) -> str:
-    r"""Nothing is left out: what cannot be seen, or looks like a space, is written as `\u202e`."""
-    return "".join(
-        char
-        if char == " " or unicodedata.category(char) not in _UNSEEN
-        else char.encode("unicode_escape").decode("ascii")
-        for char in raw
-    )
+    """Return the text with all in it to be seen: what hides is written as `<U+202E>`.
+
+    That is what has no shape, looks like a space, or is put over the character before it where
+    its script has no such marks. The same text looks the same, and another one never does.
+    """
+    if raw.isascii() and raw.isprintable() and _NAMED not in raw:
+        return raw
+    shown, marks = list[str](), 0
+    for place, char in enumerate(raw):
+        kind = unicodedata.category(char)
+        marks = marks + 1 if kind in _MARKS else 0
+        before = raw[place - marks] if 0 < marks <= min(place, _MOST_MARKS) else ""
+        is_seen = (
+            char == " "
+            or (kind in _MARKS and before.isalpha() and _FLOATING.match(char) is None)
+            or (kind not in _UNSEEN and kind not in _MARKS)
+        )
+        is_named = raw.startswith(_NAMED, place)
+        hides = not is_seen or is_named or _BLANK.match(char) is not None
+        shown.append(f"<U+{ord(char):04X}>" if hides else char)
+    return "".join(shown)
+
+
+def spelled_text(raw: str, limit: int) -> str:
+    """Return at most `limit` characters of it as `spelled_out`, with its line breaks."""
+    return "\n".join(spelled_out(line) for line in raw.split("\n"))[:limit]
 
 
 def _cleaned(raw: str, kept: frozenset[str]) -> str:

@@ -14,7 +14,7 @@ from agent.channels.lines import Lines
 from agent.clock import Clock
 from agent.errors import BarnacleError, ChannelRefused
 from agent.messages import Address, Inbound, Outbound, Provenance
-from agent.printable import printable_line, printable_text, spelled_out
+from agent.printable import printable_text, spelled_out, spelled_text
 
 # The person at the keyboard of the device
 OWNER = "owner"
@@ -124,10 +124,12 @@ class Terminal(Channel):
         shown = spelled_out(shown)
         async with self._questions:
             self._erase_announcement()
-            words = f"{printable_text(question.words, MAX_SHOWN_CHARS)}\n" if question.words else ""
-            always = printable_line(question.always, MAX_ALWAYS_CHARS)
+            words = f"{spelled_text(question.words, MAX_SHOWN_CHARS)}\n" if question.words else ""
+            always = spelled_out(question.always)[:MAX_ALWAYS_CHARS]
             stands = f"Always would be: {always}.\n" if always else ""
-            asked = f"{question.tool} {shown}\nIt needs your word: {question.reason}.\n"
+            asked = (
+                f"{question.tool} {shown}\nIt needs your word: {spelled_out(question.reason)}.\n"
+            )
             self._write(f"\n{words}{asked}{stands}")
             self._is_asking = True
             try:

@@ -151,7 +151,7 @@ async def test_a_question_takes_the_persons_word(typed: str, answer: Answer) -> 
     question = Question("pump", '{"on": true}', "it may hurt", always="pump, for 30 days\x1b")
     assert await chat.terminal.ask(message("x").address, question) is answer
     assert '{"on": true}' in "".join(chat.shown)
-    assert "Always would be: pump, for 30 days.\n" in "".join(chat.shown)
+    assert "Always would be: pump, for 30 days<U+001B>.\n" in "".join(chat.shown)
     assert "it may hurt" in "".join(chat.shown)
     assert len(chat.lines.prompts) == 2
 
@@ -168,14 +168,14 @@ async def test_a_tools_own_words_stand_before_its_arguments() -> None:
     chat = Chat("what?", "y", plain=False)
     question = Question("pump", '{"on": true}', "it may hurt", "The pump runs.\x1b[2J")
     await chat.terminal.ask(message("x").address, question)
-    assert "\nThe pump runs.[2J\npump {" in "".join(chat.shown)
+    assert "\nThe pump runs.<U+001B>[2J\npump {" in "".join(chat.shown)
 
 
 async def test_what_cannot_be_seen_in_a_question_is_spelled_out() -> None:
     chat = Chat("what?", "n", plain=False)
     hidden = '{"path": "a' + "\u202etxt.\u200d" + r'\u001b"}'
     await chat.terminal.ask(message("x").address, Question("shell", hidden, "it may hurt"))
-    assert r'shell {"path": "a\u202etxt.\u200d\u001b"}' in "".join(chat.shown)
+    assert r'shell {"path": "a<U+202E>txt.<U+200D>\u001b"}' in "".join(chat.shown)
 
 
 async def test_a_question_without_input_left_has_no_answer() -> None:

@@ -25,7 +25,7 @@ def test_a_skill_is_approved_by_the_hash_of_what_was_shown(
 ) -> None:
     put(state / "workspace" / "skills", body="Water\u00a0it.\n")
     _, shown = said(capsys, "show", "watering")
-    assert "Water\\xa0it." in shown
+    assert "Water<U+00A0>it." in shown
     digest = shown.split()[-1]
     assert "not approved" in said(capsys, "list")[1]
     status, wrong = said(capsys, "approve", "watering", "0" * 12)
