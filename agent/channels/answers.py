@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 
 from agent.channels.base import Answer, Question
+from agent.defang import defanged
 from agent.messages import Address, Inbound
-from agent.printable import printable_line, printable_text, spelled_out
+from agent.printable import spelled_out, spelled_text
 
 # What "always" would stand for, in one line
 MAX_ALWAYS_CHARS = 400
@@ -45,7 +46,8 @@ class OpenQuestions:
     def answer(self, inbound: Inbound) -> bool:
         """Take an answer to a question; return true if the message was one and is spent."""
         found = _ANSWER.fullmatch(inbound.text)
-        if found is None:
+        # What somebody else wrote, or the person to somebody else, is no answer
+        if found is None or inbound.is_forwarded:
             return False
         return self.press(inbound.address, found[2].lower(), Answer(found[1].lower()))
 
@@ -62,16 +64,17 @@ class OpenQuestions:
 
 def in_words(question: Question) -> str:
     """The question as a message: every byte that will act, and what to answer."""
-    always = printable_line(question.always, MAX_ALWAYS_CHARS)
+    always = spelled_out(question.always)[:MAX_ALWAYS_CHARS]
     known = question.question_id
     lines = [
-        printable_text(question.words, MAX_WORDS_CHARS),
+        spelled_text(question.words, MAX_WORDS_CHARS),
         f"{question.tool} {spelled_out(question.arguments_json)}",
-        f"It needs your word: {printable_line(question.reason, MAX_WORDS_CHARS)}.",
+        f"It needs your word: {spelled_out(question.reason)[:MAX_WORDS_CHARS]}.",
         f"Answer `yes {known}` or `no {known}`, within two minutes.",
         f"`always {known}` would be: {always}." if always else "",
     ]
-    return "\n".join(line for line in lines if line)
+    # The call may hold an address, which a preview would fetch before anybody has answered
+    return defanged("\n".join(line for line in lines if line))
 
 
 def _is_same(asked: Address, answering: Address) -> bool:

@@ -13,7 +13,7 @@ from agent.channels.answers import OpenQuestions
 from agent.channels.base import Answer, Question
 from agent.errors import ChannelError
 from agent.messages import Address
-from agent.printable import printable_line, printable_text, spelled_out
+from agent.printable import spelled_out, spelled_text
 
 _log = logging.getLogger(__name__)
 
@@ -103,12 +103,12 @@ class Buttons(ABC):
 def pieces(question: Question, size: int) -> list[str]:
     """The question in pieces of that many characters: every byte that will act is in them."""
     lines = [
-        printable_text(question.words, MAX_WORDS_CHARS),
+        spelled_text(question.words, MAX_WORDS_CHARS),
         f"{question.tool} {spelled_out(question.arguments_json)}",
-        f"It needs your word: {printable_line(question.reason, MAX_WORDS_CHARS)}.",
+        f"It needs your word: {spelled_out(question.reason)[:MAX_WORDS_CHARS]}.",
     ]
     if question.always:
-        always = printable_line(question.always, MAX_ALWAYS_CHARS)
+        always = spelled_out(question.always)[:MAX_ALWAYS_CHARS]
         lines.append(f"“Always” would be: {always}.")
     text = "\n".join(line for line in lines if line)
     return [text[start : start + size] for start in range(0, len(text), size)]

@@ -234,7 +234,7 @@ class Conversations:
         """Shows the answer to it while it is written."""
         from agent.dispatch.growing import Growing  # noqa: PLC0415 - a message needs it, no start
 
-        return Growing(show, inbound.text)
+        return Growing(show, "" if inbound.is_forwarded else inbound.text)
 
     async def known(self, inbound: Inbound) -> str:
         """What is remembered of whoever asks, in words."""

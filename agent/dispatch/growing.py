@@ -7,18 +7,15 @@ import re
 from collections.abc import Awaitable, Callable
 
 from agent.dispatch.leavings import without_leavings
-from agent.dispatch.strange_links import STRANGE, without_strange_links
+from agent.dispatch.strange_links import TRUSTED, without_strange_links
 from agent.dispatch.unfinished import certain
 from agent.messages import Provenance
 
 # Of a long text a word more is not worth another look at all of it
 _PARTS = 64
-# A link whose end is yet to come
-_OPEN_LINK = re.compile(
-    r"(?:!?\[[^\[\]\n]{0,500}(?:\](?:\([^()\n]*)?)?"
-    r"|<?\b(?:h|ht|htt|https?|ft?|ftp|tg?)(?::[^\s<>\"'`\])]*)?)\Z",
-    re.IGNORECASE,
-)
+# A word, and after it a link of Markdown, whose end is yet to come
+_OPEN_WORD = re.compile(r"\S+\Z")
+_OPEN_LINK = re.compile(r"!?\[[^\[\]\n]{0,500}(?:\](?:\([^()\n]*)?)?\Z")
 
 
 class Growing:
@@ -40,8 +37,9 @@ class Growing:
         self._next_chars = len(text) + len(text) // _PARTS
         fit = text[: certain(text)]
         fit = without_leavings(fit, used_tools=used_tools)
-        if trust <= STRANGE:
-            fit = without_strange_links(_OPEN_LINK.sub("", fit), trust, self._said)
+        if trust < TRUSTED:
+            fit = _OPEN_LINK.sub("", _OPEN_WORD.sub("", fit))
+            fit = without_strange_links(fit, trust, self._said)
         # Empty lines may go with what comes after them
         fit = fit.rstrip()
         if fit and fit != self._shown:

@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 from agent.dispatch.delivery import Delivery
+from agent.dispatch.strange_links import without_strange_links
 from agent.errors import ChannelUnavailable
-from agent.messages import Inbound, Outbound
+from agent.messages import Inbound, Outbound, Provenance
 from agent.tools.inquiry import Heard
 
 # The channel's own way to the person's words; None where they come as a message
@@ -73,11 +74,15 @@ class _Asker:
 
     def hear(self, answer: Inbound) -> bool:
         """Whether the message is an answer; the turn may have given up by then."""
-        if self.waiting is None or self.waiting.done():
+        # What is passed on is a message of its own
+        if self.waiting is None or self.waiting.done() or answer.is_forwarded:
             return False
         self.waiting.set_result(answer)
         return True
 
 
 def _message(inbound: Inbound, question: str) -> Outbound:
-    return Outbound(0, inbound.channel, inbound.reply_target, question, "", inbound.thread)
+    # A model asks it, whatever it has read
+    said = "" if inbound.is_forwarded else inbound.text
+    text = without_strange_links(question, Provenance.MODEL, said)
+    return Outbound(0, inbound.channel, inbound.reply_target, text, "", inbound.thread)

@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from agent.defang import defanged
 from agent.dispatch.delivery import Delivery
 from agent.messages import Inbound, Outbound, ToolCall
 from agent.printable import printable_line
@@ -55,7 +56,7 @@ class Notices:
 def in_words(call: ToolCall, redactor: Redactor) -> str:
     """The call on one line, as code: nothing in it is formatted, and no secret is cut in two."""
     line = printable_line(f"{call.name} {call.arguments_json}", _MAX_READ_CHARS)
-    shown = redactor.redact(line).replace("`", "'")
+    shown = defanged(redactor.redact(line).replace("`", "'"))
     if len(shown) > MAX_NOTICE_CHARS:
         shown = f"{shown[: MAX_NOTICE_CHARS - 1]}…"
     return f"`{shown}`"

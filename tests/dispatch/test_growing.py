@@ -53,16 +53,17 @@ async def test_a_strange_link_is_text_from_the_first_letter_on() -> None:
     shown = Shown()
     text = "See [the page](https://evil.example/?q=1) and https://evil.example/more of it."
     said = await shown.grow(text, Provenance.WEB)
-    assert (
-        said == "See the page (`https://evil.example/?q=1`) and `https://evil.example/more` of it."
+    # The last word of a draft may go on
+    assert said == (
+        "See the page (https[:]//evil[.]example/?q=1) and https[:]//evil[.]example/more of"
     )
     assert all(said.startswith(draft) for draft in shown.drafts)
 
 
-async def test_a_link_that_the_person_has_named_stays() -> None:
-    shown = Shown("what is on https://ours.example ?")
+async def test_a_link_that_the_person_wrote_stays() -> None:
+    shown = Shown("what is on https://ours.example/a ?")
     assert await shown.grow("See https://ours.example/a now.", Provenance.WEB) == (
-        "See https://ours.example/a now."
+        "See https://ours.example/a"
     )
 
 

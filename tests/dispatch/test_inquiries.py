@@ -1,12 +1,14 @@
 import asyncio
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 from agent.dispatch import inbox
 from agent.dispatch.attending import STOPPED_TEXT
+from agent.dispatch.inquiries import _Asker
 from agent.messages import Address
 from agent.tools.ask_user import AskUserTool
-from tests.fakes.channel import FakeChannel, RefusingChannel
+from tests.fakes.channel import FakeChannel, RefusingChannel, message
 from tests.fakes.dispatching import Running, running
 from tests.fakes.provider import ScriptedProvider, calls
 
@@ -64,6 +66,13 @@ async def test_of_two_quick_messages_one_is_the_answer(tmp_path: Path) -> None:
         await asyncio.gather(agent.say("1", "2"), agent.say("hi", "3"))
         assert await channel.wait_for(3) == [SHOWN, "noted", "hello"]
         assert results(provider) == '{"answer":"at six"}'
+
+
+async def test_what_was_forwarded_is_a_message_of_its_own() -> None:
+    asker = _Asker(asyncio.get_running_loop().create_future())
+    assert not asker.hear(replace(message("at seven"), is_forwarded=True))
+    assert asker.is_open
+    assert asker.hear(message("at seven"))
 
 
 async def test_somebody_else_is_not_heard(tmp_path: Path) -> None:

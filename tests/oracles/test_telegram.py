@@ -177,6 +177,8 @@ def test_a_call_of_ours_says_what_a_librarys_says(method: str, talked: Talked) -
     assert called
     for asked in called:
         mine = _canonical(asked)
+        if method in {"sendMessage", "editMessageText"}:
+            assert mine["link_preview_options"] == {"is_disabled": True}
         assert any(mine.keys() <= one.keys() for one in theirs), (mine, theirs)
         for name in mine.keys() & _ALIKE:
             assert any(one.get(name) == mine[name] for one in theirs), (name, mine, theirs)
@@ -184,7 +186,15 @@ def test_a_call_of_ours_says_what_a_librarys_says(method: str, talked: Talked) -
 
 # What is the same whatever the message is about
 _ALIKE = frozenset(
-    {"allowed_updates", "parse_mode", "action", "reaction", "commands", "reply_markup"}
+    {
+        "allowed_updates",
+        "parse_mode",
+        "action",
+        "reaction",
+        "commands",
+        "reply_markup",
+        "link_preview_options",
+    }
 )
 
 

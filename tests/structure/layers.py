@@ -38,6 +38,7 @@ LAYERS = (
             "clock",
             "config",
             "crash",
+            "defang",
             "errors",
             "http",
             "http_call",
@@ -66,7 +67,8 @@ _CONFINED = {
 _WRAPPED = {"httpx": ("agent.http", "agent.http_call")}
 # Of these packages the others know the seam; which implementation it is, app.py decides
 _SEAMS = {
-    "channels": frozenset({"base", "pushed", "settings"}),
+    # What is seen of a Markdown text is one function, nothing to choose
+    "channels": frozenset({"base", "pushed", "render", "settings"}),
     "embeddings": frozenset({"base", "settings"}),
     # How words are found in six languages is one function, nothing to choose
     "memory": frozenset({"base", "settings", "text"}),

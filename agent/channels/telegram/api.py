@@ -16,6 +16,9 @@ from agent.messages import Attachment
 
 # A hundred updates with long texts are well below; what is longer is no answer of this API
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
+# Telegram's servers fetch a page whose address stands in a text, and the address with it
+_SHOWS_PREVIEWS = frozenset({"sendMessage", "editMessageText"})
+_QUIET: Mapping[str, object] = {"link_preview_options": {"is_disabled": True}}
 
 
 class ApiRefused(MessageRefused):
@@ -58,7 +61,8 @@ class TelegramApi:
         """
         is_poll = method == "getUpdates"
         url = self._url(method)
-        request = rest.json_request("POST", url, {}, parameters, is_held_open=is_poll)
+        told = {**parameters, **_QUIET} if method in _SHOWS_PREVIEWS else parameters
+        request = rest.json_request("POST", url, {}, told, is_held_open=is_poll)
         return await self._result(method, request, timeout_s)
 
     async def upload(

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.channels.slack.words import MAX_CHARS, first_part, parts, shown
+from agent.channels.slack.words import MAX_CHARS, QUIET, first_part, parts, shown
 
 
 def test_markdown_becomes_slacks_own_marks() -> None:
@@ -33,3 +33,7 @@ def test_every_part_is_taken_by_slack_and_calls_nobody(text: str) -> None:
 def test_what_still_grows_is_shown_from_its_beginning() -> None:
     assert first_part("word " * 5000).startswith("word word")
     assert len(shown(first_part("word & " * 5000))) <= MAX_CHARS
+
+
+def test_no_page_is_fetched_for_a_preview() -> None:
+    assert (QUIET["unfurl_links"], QUIET["unfurl_media"]) == (False, False)

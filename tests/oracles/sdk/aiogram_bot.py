@@ -20,6 +20,7 @@ from aiogram.types import (
     FSInputFile,
     InlineKeyboardButton,
     InlineKeyboardMarkup,
+    LinkPreviewOptions,
     ReactionTypeEmoji,
     ReplyParameters,
 )
@@ -52,12 +53,22 @@ async def _act(bot: Bot, talk: dict[str, Any]) -> None:
     answered = ReplyParameters(message_id=message, allow_sending_without_reply=True)
     commands = [BotCommand(command=name, description=words) for name, words in talk["commands"]]
     await bot.set_my_commands(commands)
+    quiet = LinkPreviewOptions(is_disabled=True)
     await bot.send_message(
-        chat, talk["html"], parse_mode="HTML", message_thread_id=thread, reply_parameters=answered
+        chat,
+        talk["html"],
+        parse_mode="HTML",
+        message_thread_id=thread,
+        reply_parameters=answered,
+        link_preview_options=quiet,
     )
     markup = InlineKeyboardMarkup(inline_keyboard=[keys])
-    sent = await bot.send_message(chat, "Shall I?", message_thread_id=thread, reply_markup=markup)
-    await bot.edit_message_text("Yes.", chat_id=chat, message_id=sent.message_id)
+    sent = await bot.send_message(
+        chat, "Shall I?", message_thread_id=thread, reply_markup=markup, link_preview_options=quiet
+    )
+    await bot.edit_message_text(
+        "Yes.", chat_id=chat, message_id=sent.message_id, link_preview_options=quiet
+    )
     await bot.send_chat_action(chat, "typing", message_thread_id=thread)
     await bot.set_message_reaction(chat, message, reaction=[ReactionTypeEmoji(emoji="👀")])
     await bot.answer_callback_query(talk["callback_id"])

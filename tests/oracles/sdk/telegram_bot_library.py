@@ -9,6 +9,7 @@ from telegram import (
     BotCommand,
     InlineKeyboardButton,
     InlineKeyboardMarkup,
+    LinkPreviewOptions,
     ReactionTypeEmoji,
     ReplyParameters,
 )
@@ -41,14 +42,26 @@ async def _act(bot: Bot, talk: dict[str, Any]) -> None:
     keys = [InlineKeyboardButton(label, callback_data=data) for label, data in talk["buttons"]]
     answered = ReplyParameters(message_id=message, allow_sending_without_reply=True)
     await bot.set_my_commands([BotCommand(name, words) for name, words in talk["commands"]])
+    quiet = LinkPreviewOptions(is_disabled=True)
     await bot.send_message(
-        chat, html, parse_mode="HTML", message_thread_id=talk["thread"], reply_parameters=answered
+        chat,
+        html,
+        parse_mode="HTML",
+        message_thread_id=talk["thread"],
+        reply_parameters=answered,
+        link_preview_options=quiet,
     )
     markup = InlineKeyboardMarkup([keys])
     sent = await bot.send_message(
-        chat, "Shall I?", message_thread_id=talk["thread"], reply_markup=markup
+        chat,
+        "Shall I?",
+        message_thread_id=talk["thread"],
+        reply_markup=markup,
+        link_preview_options=quiet,
     )
-    await bot.edit_message_text("Yes.", chat_id=chat, message_id=sent.message_id)
+    await bot.edit_message_text(
+        "Yes.", chat_id=chat, message_id=sent.message_id, link_preview_options=quiet
+    )
     await bot.send_chat_action(chat, "typing", message_thread_id=talk["thread"])
     await bot.set_message_reaction(chat, message, reaction=[ReactionTypeEmoji("👀")])
     await bot.answer_callback_query(talk["callback_id"])
