@@ -143,7 +143,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
             # Of two tools with one name the later stays: none takes the place of one of ours
             [
                 servers.tools,
-                *_board_tools(boards, lights),
+                *_board_tools(settings, boards, lights),
                 _tools(settings, paths, clock, http, watchers, hands),
             ],
         ),
@@ -171,10 +171,11 @@ def _watchers(
 
 
 def _board_tools(
-    boards: Sequence[SerialBoard], lights: Sequence[StatusLight | None]
+    settings: Settings, boards: Sequence[SerialBoard], lights: Sequence[StatusLight | None]
 ) -> Iterator[Callable[[], tuple[AnyTool, ...]]]:
-    for board, light in zip(boards, lights, strict=True):
-        yield BoardTools(board, light.moved if light else None).tools
+    for wanted, board, light in zip(settings.every_board(), boards, lights, strict=True):
+        named = {*wanted.pins, *(one for pin in wanted.pins.values() for one in pin.aliases)}
+        yield BoardTools(board, light.moved if light else None, named).tools
         yield ReflexTools(board).tools
 
 
@@ -340,7 +341,7 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     told = (agent.activity, agent.agenda.told_to, Briefing(agent.paths).sections)
     seams = (agent.journal, memory, registry, runner, agent.clock, offer)
     hooks = open_hooks(agent.settings.hooks.modules)
-    parts = Parts(*seams, *told, hooks=hooks, machine=agent.sensing.sentences)
+    parts = Parts(*seams, *told, hooks=hooks, machine=agent.sensing.felt)
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

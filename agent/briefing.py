@@ -6,6 +6,7 @@ Nothing is read again that has not changed on the disk.
 from pathlib import Path
 
 from agent.dispatch.project import APPROVALS_FILE, ProjectFiles
+from agent.passage import Passage, configured
 from agent.settings import Paths
 
 
@@ -18,9 +19,11 @@ class Briefing:
         self._skills = ""
         self._seen: tuple[object, ...] | None = None
 
-    def sections(self) -> tuple[str, ...]:
+    def sections(self) -> tuple[Passage, ...]:
         """Those that have something to say."""
-        return tuple(filter(None, (self._skills_section(), self.files.section())))
+        # Approved word for word by the owner
+        told = filter(None, (self._skills_section(), self.files.section()))
+        return tuple(map(configured, told))
 
     def _skills_section(self) -> str:
         from agent.tools.skills import APPROVALS_FILE as SKILL_APPROVALS  # noqa: PLC0415 - as below

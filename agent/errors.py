@@ -38,9 +38,35 @@
   * UpdateRefused                an update that is not signed, not whole, not for here or not now
 """
 
+from agent.passage import Passage, Provenance
+
 
 class BarnacleError(Exception):
-    """An expected failure whose text is a sentence a person can act on."""
+    """An expected failure whose text is a sentence a person can act on.
+
+    Args:
+        told: a passage where it is known whose words these are; a plain text may hold anybody's.
+    """
+
+    def __init__(self, told: "str | Passage" = "") -> None:
+        super().__init__(str(told))
+        self._told = told
+
+    @property
+    def is_vouched_for(self) -> bool:
+        """Whether it is known whose words these are."""
+        return isinstance(self._told, Passage)
+
+    def words(self, reads: Provenance, source: str = "") -> Passage:
+        """The sentence for a model.
+
+        Args:
+            reads: how little is trusted whatever was read when it failed; without a passage it
+                counts for the sentence, too.
+        """
+        if isinstance(self._told, Passage):
+            return self._told
+        return Passage(str(self), reads, source)
 
 
 class ConfigRefused(BarnacleError):
@@ -76,13 +102,14 @@ class CallRefused(LinkError):
 
     Args:
         code: the error's name in the wire format, such as ``bad_pin``.
-        detail: what the board said about it, cleaned; may be empty.
+        detail: what is said about it, cleaned; may be empty. A passage where we say it ourselves.
     """
 
-    def __init__(self, code: str, detail: str = "") -> None:
-        super().__init__(f"{code}: {detail}" if detail else code)
+    def __init__(self, code: str, detail: "str | Passage" = "") -> None:
+        text = f"{code}: {detail}" if str(detail) else code
+        super().__init__(detail.saying(text) if isinstance(detail, Passage) else text)
         self.code = code
-        self.detail = detail
+        self.detail = str(detail)
 
 
 class WrongDevice(LinkError):

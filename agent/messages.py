@@ -1,28 +1,16 @@
 """The values that cross the agent's seams: all frozen, none knows where it is going.
 
-Text in them is untrusted unless `Provenance` says otherwise. No I/O, no imports of ours.
+What a model is shown is a `Passage`, which has its origin in its type. No I/O.
 """
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from agent.passage import Passage
 
-class Provenance(enum.IntEnum):
-    """Where text came from, ordered by trust: the lowest one seen decides a turn."""
-
-    # A page, a file or a person nobody vouched for
-    WEB = 0
-    # What a tool returned
-    TOOL = 1
-    # What a model concluded by itself
-    MODEL = 2
-    # A reading of our own board
-    SENSOR = 3
-    # A person whom the owner paired
-    USER = 4
-    # The person who owns the device
-    OWNER = 5
+# Most know it from here
+from agent.passage import Provenance as Provenance  # noqa: PLC0414
 
 
 class Effect(enum.Enum):
@@ -191,12 +179,20 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """What a model is told of a tool; `parameters` is a JSON Schema of type object."""
+    """What a model is told of a tool; `parameters` is a JSON Schema of type object.
+
+    Args:
+        about: its trust is that of the name and the schema as well.
+    """
 
     name: str
-    description: str
+    about: Passage
     parameters: Mapping[str, object]
     effect: Effect
+
+    @property
+    def description(self) -> str:
+        return self.about.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,16 +200,35 @@ class ToolResult:
     """What came of a tool call: failures are results too, never exceptions.
 
     Args:
-        text: for the model; a JSON object where the result has fields.
-        provenance: trust of the text; None when it carries no words from outside,
-            such as a number with a unit from our own board.
-        source: where its words come from (a URL, a file); empty when that has no name.
+        words: for the model; a JSON object where the result has fields.
     """
 
     success: bool
-    text: str
-    provenance: Provenance | None = None
-    source: str = ""
+    words: Passage
+
+    @classmethod
+    def done(cls, words: Passage) -> "ToolResult":
+        return cls(success=True, words=words)
+
+    @classmethod
+    def failed(cls, words: Passage) -> "ToolResult":
+        return cls(success=False, words=words)
+
+    @property
+    def text(self) -> str:
+        return self.words.text
+
+    @property
+    def provenance(self) -> Provenance:
+        return self.words.provenance
+
+    @property
+    def source(self) -> str:
+        return self.words.source
+
+    def saying(self, text: str) -> "ToolResult":
+        """Another text that was made of this one alone; as little trusted."""
+        return replace(self, words=self.words.saying(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +256,7 @@ class ChatMessage:
     """One message of a conversation with a model."""
 
     role: Role
-    text: str = ""
+    words: Passage
     tool_calls: tuple[ToolCall, ...] = field(default=())
     # Set on TOOL messages: which call this answers, and which tool gave it
     call_id: str = ""
@@ -253,20 +268,28 @@ class ChatMessage:
     # Set on ASSISTANT messages of the turn that is going on, never kept in a history
     echo: Echo | None = None
 
-    @classmethod
-    def system(cls, text: str) -> "ChatMessage":
-        return cls(Role.SYSTEM, text)
+    @property
+    def text(self) -> str:
+        return self.words.text
+
+    def saying(self, text: str) -> "ChatMessage":
+        """Another text that was made of this one alone; as little trusted."""
+        return replace(self, words=self.words.saying(text))
 
     @classmethod
-    def user(cls, text: str) -> "ChatMessage":
-        return cls(Role.USER, text)
+    def system(cls, words: Passage) -> "ChatMessage":
+        return cls(Role.SYSTEM, words)
+
+    @classmethod
+    def user(cls, words: Passage) -> "ChatMessage":
+        return cls(Role.USER, words)
 
     @classmethod
     def assistant(
-        cls, text: str, tool_calls: tuple[ToolCall, ...] = (), echo: Echo | None = None
+        cls, words: Passage, tool_calls: tuple[ToolCall, ...] = (), echo: Echo | None = None
     ) -> "ChatMessage":
-        return cls(Role.ASSISTANT, text, tool_calls, echo=echo)
+        return cls(Role.ASSISTANT, words, tool_calls, echo=echo)
 
     @classmethod
-    def tool(cls, call: ToolCall, text: str, *, is_error: bool = False) -> "ChatMessage":
-        return cls(Role.TOOL, text, call_id=call.call_id, tool_name=call.name, is_error=is_error)
+    def tool(cls, call: ToolCall, words: Passage, *, is_error: bool = False) -> "ChatMessage":
+        return cls(Role.TOOL, words, call_id=call.call_id, tool_name=call.name, is_error=is_error)

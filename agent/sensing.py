@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent.clock import Clock
 from agent.dispatch.owner import Tell
+from agent.passage import Passage, configured
 from agent.settings import Paths
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ class Sensing:
     def sentences(self) -> tuple[str, ...]:
         """Return the present troubles; usually none."""
         return () if self._watching is None else self._watching.sentences()
+
+    def felt(self) -> tuple[Passage, ...]:
+        """The same for a model: sentences of ours around numbers of the kernel."""
+        return tuple(map(configured, self.sentences()))
 
     async def run(self, tell: Tell) -> None:
         """Until cancelled."""

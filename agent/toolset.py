@@ -18,6 +18,7 @@ from agent.memory.base import Memory
 from agent.memory.pdf import pages_of
 from agent.peripherals.gpio import DEVICES, PiPins, trouble_with_pins
 from agent.peripherals.i2c import I2cBuses, trouble_with_buses
+from agent.security.environment import PATH
 from agent.security.net import WebRules
 from agent.security.sandbox import Sandbox
 from agent.settings import Paths
@@ -46,7 +47,7 @@ from agent.tools.skills import SkillsListTool, SkillViewTool, skills_of
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
-from agent.tools.web import Web
+from agent.tools.web import Lookup, Web, look_up
 from agent.tools.web_fetch import WebFetchTool
 from agent.tools.web_search import WebSearchTool
 
@@ -71,6 +72,9 @@ class Surroundings:
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
+    # Where names of hosts are looked up, and where programs are
+    lookup: Lookup = look_up
+    search: str = PATH
     # What says whether there is a screen
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
@@ -120,10 +124,10 @@ def _picture_tools(around: Surroundings) -> list[AnyTool]:
     """Of the camera and the screen, where there is one."""
     album = Album(around.paths.workspace, around.clock)
     tools: list[AnyTool] = []
-    program = find_camera_program()
-    if program and not trouble_with_camera(around.devices):
+    program = find_camera_program(around.search)
+    if program and not trouble_with_camera(around.devices, around.search):
         tools.append(CameraCaptureTool(program, album))
-    display = find_display(around.environ)
+    display = find_display(around.environ, around.search)
     if not display.trouble:
         tools.append(ScreenshotTool(display, album))
     return tools
@@ -161,11 +165,11 @@ def _watch_tools(watchers: Sequence[Watcher]) -> list[AnyTool]:
 
 
 def _web_tools(around: Surroundings) -> list[AnyTool]:
-    web = Web(around.http, WebRules(around.web.allow, around.web.local))
+    web = Web(around.http, WebRules(around.web.allow, around.web.local), around.lookup)
     tools: list[AnyTool] = [HttpRequestTool(web), WebFetchTool(web, around.sandbox)]
     if (service := chosen(around.web)) is not None:
         # Whom the owner chose need not be listed, and may be at home
         spots = tuple(wanted.spot for wanted in around.web.search.values())
-        own = Web(around.http, WebRules(local=spots))
+        own = Web(around.http, WebRules(local=spots), around.lookup)
         tools.append(WebSearchTool(own, service))
     return tools

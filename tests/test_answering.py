@@ -9,7 +9,6 @@ from agent.dispatch.journal import open_journal
 from agent.embeddings.none import NoEmbedder
 from agent.errors import SpendingLimit
 from agent.http import HttpClient
-from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest
 from agent.providers.section import MainProviderSettings
 from agent.providers.settings import ProviderSettings
@@ -18,8 +17,9 @@ from agent.storage.worker import DatabaseWorker
 from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import running, streamed
+from tests.fakes.said import user_said
 
-HELLO = (ChatMessage.user("hello"),)
+HELLO = (user_said("hello"),)
 
 
 @pytest.fixture

@@ -18,6 +18,6 @@ def test_only_what_the_owner_approved_is_told(tmp_path: Path) -> None:
     for file in briefing.files.every():
         briefing.files.approve(file.name, file.digest)
     about_skills, about_files = briefing.sections()
-    assert about_skills.startswith("## Skills")
-    assert about_files.endswith("Ann")
+    assert about_skills.text.startswith("## Skills")
+    assert about_files.text.endswith("Ann")
     assert briefing.sections() == (about_skills, about_files)

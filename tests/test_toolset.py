@@ -1,13 +1,11 @@
 import dataclasses
 import importlib.util
 import json
-from functools import partial
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from agent import toolset
 from agent.dispatch.posting import Posting
 from agent.http import HttpClient
 from agent.messages import Effect
@@ -77,7 +75,7 @@ def test_every_tool_has_a_schema_that_refuses_what_it_does_not_know(
     for tool in tools.values():
         parameters = tool.spec().parameters
         assert (parameters["type"], parameters["additionalProperties"]) == ("object", False)
-        assert 20 < len(tool.description) < 120, tool.name
+        assert 20 < len(tool.description.text) < 120, tool.name
 
 
 def test_words_alone_never_choose_a_tool_that_takes_a_model(tools: dict[str, AnyTool]) -> None:
@@ -223,7 +221,7 @@ def test_jobs_are_ordered_where_something_runs_them(tmp_path: Path) -> None:
 
 
 def test_a_camera_a_screen_and_skills_are_tools_only_where_they_are_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
 ) -> None:
     around = Surroundings(
         *(WebSettings(), Paths(None, tmp_path), SteppedClock(), HttpClient(), ()),
@@ -233,14 +231,10 @@ def test_a_camera_a_screen_and_skills_are_tools_only_where_they_are_there(
     without = {tool.name for tool in all_tools(around)}
     search = install(tmp_path / "bin", "rpicam-still", "working")
     install(tmp_path / "bin", "grim", "working")
-    found = {"find_camera_program", "find_display", "trouble_with_camera"}
-    for name in found:
-        looked = partial(getattr(toolset, name), search=search)
-        monkeypatch.setattr(toolset, name, looked)
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev" / "v4l-subdev0").touch()
     put(tmp_path / "workspace" / "skills")
-    with_all = dataclasses.replace(around, environ={"WAYLAND_DISPLAY": "wayland-0"})
+    with_all = dataclasses.replace(around, environ={"WAYLAND_DISPLAY": "wayland-0"}, search=search)
     tools = {tool.name: tool for tool in all_tools(with_all)}
     assert tools.keys() - without == {"camera_capture", "screenshot", "skills_list", "skill_view"}
     specs = [tool.spec() for name, tool in tools.items() if name not in without]

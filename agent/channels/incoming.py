@@ -54,9 +54,11 @@ class IncomingFiles:
             if isinstance(attachment, str):
                 lines.append(f"[{file.what} that could not be fetched: {attachment}]")
                 continue
-            kept.append(attachment)
             if file.is_speech(attachment):
+                # What was said counts as the sender's; what a file calls itself does not
+                attachment = replace(attachment, name="")
                 lines.append(await self._said(attachment))
+            kept.append(attachment)
         text = "\n".join(line for line in lines if line)
         return replace(inbound, text=text, attachments=tuple(kept))
 

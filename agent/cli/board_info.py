@@ -4,7 +4,7 @@ from agent.cli import exits
 from agent.cli.output import say, say_json, say_table
 from agent.link.base import Board
 from agent.link.manifest import Field, Manifest, Method, Pin
-from agent.tools.board import limits_of
+from agent.tools.board_words import limits_of
 
 
 def run(board: Board, *, as_json: bool) -> int:

@@ -74,12 +74,19 @@ def _agreed(arguments: Namespace, what: str) -> bool:
 
 
 async def _import(arguments: Namespace, memory: Memory) -> int:
-    from agent.memory.imports import bring_in  # noqa: PLC0415  # three formats, for this alone
+    from agent.memory.imports import bring_in, count  # noqa: PLC0415  # three formats, for this alone
 
     path = expanded(arguments.file, os.environ)
     provenance = Provenance[(arguments.provenance or "web").upper()]
+    if provenance >= Provenance.USER:
+        whose = "yours" if provenance is Provenance.OWNER else "those of a person you paired"
+        what = f"take {await count(path)} memories of {clean(str(path))} as words that are {whose}"
+        if not _agreed(arguments, what):
+            say("nothing was brought in")
+            return exits.OK
     moved = await bring_in(memory, path, Scope(arguments.person), provenance)
-    say(f"{moved.moved} memories came from {path}")
+    trusted = provenance.name.lower()
+    say(f"{moved.moved} memories came from {path}; none is trusted more than {trusted}")
     if moved.unreadable:
         memory_text.note(f"{moved.unreadable} in it could not be read")
     return exits.OK

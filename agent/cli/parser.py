@@ -208,11 +208,12 @@ def _add_memory_changes(actions: Commands) -> None:
         "import",
         "Bring in a snapshot of ours or of ZeroClaw, or OpenClaw's MEMORY.md",
         examples="  barnacle memory import MEMORY_SNAPSHOT.md\n"
-        "  barnacle memory import notes/ --person owner --provenance owner\n",
+        "  barnacle memory import notes/ --person owner --provenance owner --yes\n",
     )
     _person(brought)
     brought.add_argument("file", help="a file, or a folder with MEMORY.md and memory/")
-    provenance(brought, "who said what is in it, where it does not say so (default: web)")
+    provenance(brought, "whose words these are at most, whatever the file says (default: web)")
+    brought.add_argument("--yes", action="store_true", help="do not ask, for owner and user")
     add(actions, "rebuild", "Make the word index and the vectors anew from the memories")
     add(actions, "snapshot", "Write everything into MEMORY_SNAPSHOT.md now")
     migrate = add(

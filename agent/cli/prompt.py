@@ -43,7 +43,8 @@ def _print(settings: Settings, paths: Paths, briefing: Briefing, *, as_json: boo
         has_hardware=True,
         briefing=briefing.sections(),
     )
-    sections = [*stable_sections(setting), changing_prompt(SystemClock().wall_s(), ())]
+    passages = [*stable_sections(setting), changing_prompt(SystemClock().wall_s(), ())]
+    sections = [one.text for one in passages]
     sizes = [(_title(section), len(section.encode())) for section in sections]
     if as_json:
         say_json([{"section": title, "bytes": size} for title, size in sizes])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from agent.link.events import BoardEvent, Watch, When
 from agent.link.settings import WatchSettings
+from agent.passage import Passage, Provenance, outside
 
 HOUR_S = 3600.0
 # How far a value has to come back before the limit can be passed again: noise is no news
@@ -22,11 +23,13 @@ class Alarm:
     Args:
         is_beyond: on which side of its limit the value was last.
         told_s: when it was told within the last hour, in seconds since the epoch.
+        trust: of the turn that wanted it.
         own: from the configuration; a chat cannot remove it.
     """
 
     name: str
     wanted: WatchSettings
+    trust: Provenance
     own: bool = False
     is_beyond: bool = False
     told_s: list[float] = field(default_factory=list)
@@ -67,9 +70,11 @@ class Alarm:
         more = f" ({untold} times more since I last told you.)" if untold else ""
         return said.replace("{value}", shown) + more
 
-    def instruction(self, event: BoardEvent) -> str:
-        """What a turn begins with: never a command, whatever was written."""
-        return self.wanted.ask.replace("{value}", _shown(event)).lstrip("/ ")
+    def instruction(self, event: BoardEvent) -> Passage:
+        """What a turn begins with: never a command, and trusted as whoever ordered it."""
+        text = self.wanted.ask.replace("{value}", _shown(event)).lstrip("/ ")
+        trust = min(self.trust, Provenance.SENSOR)
+        return outside(text, trust, f"watch:{self.name}")
 
     def _matters(self, event: BoardEvent) -> bool:
         limit = self.limit

@@ -14,6 +14,7 @@ from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
 from agent.errors import StorageFull
 from agent.messages import ChatMessage, Inbound, Outbound
+from agent.passage import outside
 from agent.printable import printable_line
 from agent.storage.worker import DatabaseWorker
 
@@ -96,6 +97,8 @@ def _close(db: sqlite3.Connection, gathered: list[Accepted], text: str) -> Outbo
         inbox.close(db, accepted.inbox_id, InboxState.STALE)
         inbound = accepted.inbound
         # So that "do the second one after all" is understood
-        said = (ChatMessage.user(inbound.text), ChatMessage.assistant(text))
+        trust, whose = inbound.provenance, inbound.sender_name
+        asked = outside(inbound.text, trust, whose)
+        said = (ChatMessage.user(asked), ChatMessage.assistant(outside(text, trust, whose)))
         session.append(db, inbound.conversation, session.History(said, inbound.provenance))
     return outbox.add(db, gathered[-1], text)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from agent.messages import ChatMessage, Role
+from agent.passage import joined, own
 
 # In so many of the last turns results and pictures are shown as they were
 FRESH_TURNS = 3
@@ -70,14 +71,14 @@ def with_short_result(message: ChatMessage, limit: int) -> ChatMessage:
     """A tool's result cut to what tells what it was; any other message as it is."""
     if message.role is not Role.TOOL or len(message.text) <= limit + len(STALE_MARK):
         return message
-    return replace(message, text=message.text[:limit] + STALE_MARK)
+    return message.saying(message.text[:limit] + STALE_MARK)
 
 
 def _stale(message: ChatMessage) -> ChatMessage:
     if message.role is Role.USER:
         # Mostly there is none, and this is done for every message of every turn
         text = _PICTURE.sub(SEEN_PICTURE, message.text)
-        return message if text == message.text else replace(message, text=text)
+        return message if text == message.text else message.saying(text)
     return with_short_result(message, STALE_RESULT_CHARS)
 
 
@@ -98,7 +99,7 @@ def _with_results(turn: Sequence[ChatMessage]) -> Iterable[ChatMessage]:
         for call in message.tool_calls:
             # Some services count calls anew in each answer: the first one left is this one's
             found = results.get(call.call_id)
-            yield found.pop(0) if found else ChatMessage.tool(call, NO_RESULT, is_error=True)
+            yield found.pop(0) if found else ChatMessage.tool(call, own(NO_RESULT), is_error=True)
 
 
 def _merged(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
@@ -107,9 +108,9 @@ def _merged(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
     for message in messages:
         last = merged[-1] if merged else None
         if last is not None and last.role is message.role and message.role is not Role.TOOL:
-            both = "\n\n".join(text for text in (last.text, message.text) if text)
+            both = joined("\n\n", [one.words for one in (last, message) if one.text])
             if not last.tool_calls:
-                merged[-1] = replace(message, text=both)
+                merged[-1] = replace(message, words=both)
                 continue
         merged.append(message)
     return merged

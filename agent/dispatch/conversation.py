@@ -17,7 +17,7 @@ from agent.channels.base import Abilities
 from agent.clock import Clock
 from agent.dispatch import choice, inbox, outbox, session
 from agent.dispatch.activity import Activity
-from agent.dispatch.attached import Spoken, kept, spoken
+from agent.dispatch.attached import kept, spoken
 from agent.dispatch.choice import Offer
 from agent.dispatch.commands import Command
 from agent.dispatch.histories import Histories
@@ -38,6 +38,7 @@ from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
 from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
+from agent.passage import Passage
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
@@ -63,7 +64,7 @@ INTERRUPTED_TEXT = (
 
 
 # The history, the model that was chosen, what was said with its files, and what the owner wrote
-_Read = tuple[session.History, str | None, Spoken, tuple[str, ...]]
+_Read = tuple[session.History, str | None, Passage, tuple[Passage, ...]]
 
 
 async def _no_jobs(_person: str) -> str:
@@ -84,10 +85,10 @@ class Parts:
     # A person's jobs in words
     jobs_of: Callable[[str], Awaitable[str]] = _no_jobs
     # Sections of the prompt that the owner wrote; reads the disk
-    briefing: Callable[[], tuple[str, ...]] = tuple
+    briefing: Callable[[], tuple[Passage, ...]] = tuple
     hooks: Hooks = field(default_factory=Hooks)
     # What hurts the machine, in sentences; mostly nothing
-    machine: Callable[[], Sequence[str]] = tuple
+    machine: Callable[[], Sequence[Passage]] = tuple
 
 
 class Conversations:
@@ -283,7 +284,7 @@ class Conversations:
                 )
             ),
             *earlier.messages,
-            ChatMessage.user(said.text),
+            ChatMessage.user(said),
         )
         # The model reads all of this again, so all of it counts
         trust = min(said.provenance, earlier.provenance, provenance_of(memories))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agent.dispatch.hooks import Hooks
 from agent.errors import DelegationRefused
 from agent.messages import ChatMessage, ToolCall, ToolResult
+from agent.passage import configured, outside
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.nested import Order, Told
 from agent.tools.registry import Registry
@@ -64,12 +65,13 @@ class Delegation:
             return so_far.told()
 
     async def _run(self, order: Order, so_far: "_SoFar") -> Told:
+        task = outside(order.task, self.context.provenance, self.context.source)
         outcome = await self.runner.limited_to(
             partial(_allowed, self.runner.registry, order.tools), order.max_iterations
         ).run(
             (
-                ChatMessage.system(f"{order.prompt}\n\n{_TO_WHOM}".strip()),
-                ChatMessage.user(order.task),
+                ChatMessage.system(configured(f"{order.prompt}\n\n{_TO_WHOM}".strip())),
+                ChatMessage.user(task),
             ),
             self.context,
             self.context.provenance,
@@ -97,7 +99,7 @@ class _SoFar(Hooks):
         result = await self._inner.around(call, use)
         self._read.append(f"{call.name}: {result.text[:MAX_READ_CHARS]}")
         trust = self._context.provenance
-        if result.provenance is not None and result.provenance < trust:
+        if result.provenance < trust:
             source = result.source or self._context.source
             self._context = replace(self._context, provenance=result.provenance, source=source)
         return result

@@ -11,6 +11,7 @@ from agent.dispatch.loops import Course, LoopGuard, Step
 from agent.dispatch.repair import Repairs, bad_arguments, unknown_tool
 from agent.errors import BadArguments
 from agent.messages import ChatMessage, ToolCall, ToolResult
+from agent.passage import Passage, Provenance, echo, own
 from agent.providers.base import ChatResponse, Stop
 
 
@@ -36,7 +37,9 @@ class Guidance:
         if self._was_reminded or not is_model or not announces(response.text):
             return False
         self._was_reminded = True
-        self.aside = (ChatMessage.assistant(response.text), ChatMessage.user(NUDGE))
+        # Said in this turn: whatever it was made of counts there already
+        said = echo(response.text)
+        self.aside = (ChatMessage.assistant(said), ChatMessage.user(own(NUDGE)))
         return True
 
     def begin_round(self) -> None:
@@ -45,11 +48,11 @@ class Guidance:
         self._steps = []
         self._was_misunderstood = False
 
-    def unknown(self, call: ToolCall, nearest: Sequence[str]) -> ToolResult:
+    def unknown(self, call: ToolCall, nearest: Sequence[Passage]) -> ToolResult:
         return self._misunderstood(call, unknown_tool(call, nearest))
 
-    def unfit(self, call: ToolCall, err: BadArguments) -> ToolResult:
-        return self._misunderstood(call, bad_arguments(call, err))
+    def unfit(self, call: ToolCall, err: BadArguments, reads: Provenance) -> ToolResult:
+        return self._misunderstood(call, bad_arguments(call, err, reads))
 
     def note(self, call: ToolCall, result: ToolResult, *, changes: bool) -> None:
         """What came of a call."""

@@ -75,7 +75,7 @@ class Histories:
         self._make_room()
         digest, trust = session.digest_of(connection, conversation)
         trusts = (trust, known.provenance, *(row.provenance for row in known.open))
-        return History(known.shown(), min(trusts), digest)
+        return History(known.shown(), min(trusts), session.digested(digest, trust))
 
     def bound(self, connection: sqlite3.Connection, conversation: str, max_tokens: int) -> bool:
         """As `session.bound`."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from agent.messages import Inbound, ToolCall, ToolResult
+from agent.passage import configured, own
 
 _log = logging.getLogger(__name__)
 
@@ -109,8 +110,8 @@ class Hooks:
             said = await self._say(hook, hook.after_tool_call(call, result), result)
             if isinstance(said, Cancel):
                 # It happened; only what it said is withheld
-                return replace(result, text=f"withheld by a hook: {said.reason}")
-            result = replace(result, text=said.text)
+                return result.saying(f"withheld by a hook: {said.reason}")
+            result = result.saying(said.text)
         return result
 
     async def _say(self, hook: Hook, saying: Awaitable[_T | Cancel], otherwise: _T) -> _T | Cancel:
@@ -133,4 +134,5 @@ class Hooks:
 
 
 def _refused(cancel: Cancel) -> ToolResult:
-    return ToolResult(success=False, text=f"not allowed (hook): {cancel.reason}")
+    # The owner's code says so
+    return ToolResult.failed(own("not allowed (hook): {}", configured(cancel.reason)))

@@ -13,7 +13,8 @@ from typing import Protocol
 from agent.clock import Clock
 from agent.dispatch.people import OWNER_ID
 from agent.dispatch.whereabouts import Whereabouts
-from agent.messages import Address, Inbound, Provenance
+from agent.messages import Address, Inbound
+from agent.passage import Passage, Provenance
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +27,7 @@ class Owner(Protocol):
 
     async def tell(self, text: str) -> None: ...
 
-    async def begin(self, subject: str, text: str) -> None:
+    async def begin(self, subject: str, words: Passage) -> None:
         """A turn on what a sensor said; what it wants to do still asks the owner."""
 
 
@@ -52,9 +53,9 @@ class ReachedOwner:
         await self.announce(self.whereabouts.waiting_place, f"{at}: {text}")
         _log.warning("kept for the owner: %s", text)
 
-    async def begin(self, subject: str, text: str) -> None:
+    async def begin(self, subject: str, words: Passage) -> None:
         if not (places := self.whereabouts.places):
-            await self.tell(f"{subject}: nobody was here, so I did not do this: {text}")
+            await self.tell(f"{subject}: nobody was here, so I did not do this: {words.text}")
             return
         await self.begin_turn(
             Inbound(
@@ -62,9 +63,9 @@ class ReachedOwner:
                 channel=places[0].channel,
                 sender=places[0].person,
                 reply_target=places[0].target,
-                text=text,
+                text=words.text,
                 received_at_s=self.clock.wall_s(),
-                provenance=Provenance.SENSOR,
+                provenance=min(words.provenance, Provenance.SENSOR),
                 # A conversation of its own: the owner's plain words stay the owner's
                 strand=f"watch-{subject}",
                 person=OWNER_ID,

@@ -12,7 +12,7 @@ from functools import cache
 
 from agent.channels.base import Abilities
 from agent.memory.base import RECALLED_HEADING, MemoryEntry
-from agent.messages import Provenance
+from agent.passage import Passage, Provenance, configured, joined, outside, own
 from agent.printable import printable_line
 
 # Limits of what memory may add: enough for a handful of facts, small beside any window
@@ -21,6 +21,7 @@ MAX_MEMORY_CHARS = 800
 MAX_CONTEXT_CHARS = 4000
 
 MEMORY_HEADING = RECALLED_HEADING
+NOTHING = own("")
 # Shown once already, or no fact at all
 _ECHOES = (RECALLED_HEADING, "<tool_result", "[IMAGE:")
 
@@ -37,57 +38,58 @@ class PromptSetting:
     workspace: str
     channel: str
     has_hardware: bool
-    briefing: tuple[str, ...] = ()
+    briefing: tuple[Passage, ...] = ()
     abilities: Abilities = field(default=Abilities())
 
 
-def stable_sections(setting: PromptSetting) -> tuple[str, ...]:
+def stable_sections(setting: PromptSetting) -> tuple[Passage, ...]:
     """What stays the same from turn to turn; what differs from channel to channel comes last."""
     sections = (
         _identity(setting.name),
-        _TASK,
-        _SAFETY,
-        _HARDWARE if setting.has_hardware else "",
-        f"## Workspace\nFiles are relative to {setting.workspace}.",
+        own(_TASK),
+        own(_SAFETY),
+        own(_HARDWARE) if setting.has_hardware else own(""),
+        own("## Workspace\nFiles are relative to {}.", configured(setting.workspace)),
         *setting.briefing,
-        f"## Runtime\n{_runtime()}",
+        own("## Runtime\n{}", configured(_runtime())),
         _channel(setting.channel, setting.abilities),
     )
-    return tuple(section for section in sections if section)
+    return tuple(section for section in sections if section.text)
 
 
-def stable_prompt(setting: PromptSetting) -> str:
-    return "\n\n".join(stable_sections(setting))
+def stable_prompt(setting: PromptSetting) -> Passage:
+    return joined("\n\n", stable_sections(setting))
 
 
 def changing_prompt(
     wall_s: float,
     memories: Sequence[MemoryEntry],
-    digest: str = "",
-    machine: Sequence[str] = (),
-) -> str:
+    digest: Passage = NOTHING,
+    machine: Sequence[Passage] = (),
+) -> Passage:
     """What is new in every turn.
 
     Args:
         digest: what is left of turns that are not shown.
         machine: what is wrong with this machine; mostly nothing.
     """
-    earlier = f"{_EARLIER}\n{digest}" if digest else ""
-    hurts = "\n".join([_MACHINE, *(f"- {one}" for one in machine)]) if machine else ""
-    now = f"## Date and time\n{_local_time(wall_s)}"
+    earlier = joined("\n", [own(_EARLIER), digest]) if digest.text else NOTHING
+    lines = [own("- {}", one) for one in machine]
+    hurts = joined("\n", [own(_MACHINE), *lines]) if machine else NOTHING
+    now = own("## Date and time\n{}", configured(_local_time(wall_s)))
     sections = [now, hurts, earlier, memory_context(memories)]
-    return "\n\n".join(section for section in sections if section)
+    return joined("\n\n", [section for section in sections if section.text])
 
 
-def memory_context(memories: Sequence[MemoryEntry]) -> str:
+def memory_context(memories: Sequence[MemoryEntry]) -> Passage:
     """The recalled memories as a section, or nothing."""
-    lines: list[str] = []
+    lines: list[Passage] = []
     for entry in memories[:MAX_MEMORIES]:
         line = f"- {entry.key}: {entry.content}"[:MAX_MEMORY_CHARS]
-        if sum(map(len, lines)) + len(line) > MAX_CONTEXT_CHARS:
+        if sum(len(one.text) for one in lines) + len(line) > MAX_CONTEXT_CHARS:
             break
-        lines.append(line)
-    return "\n".join([MEMORY_HEADING, *lines]) if lines else ""
+        lines.append(outside(line, entry.provenance, entry.source))
+    return joined("\n", [own(RECALLED_HEADING), *lines]) if lines else NOTHING
 
 
 def recalled(found: Sequence[MemoryEntry], min_score: float) -> list[MemoryEntry]:
@@ -107,6 +109,7 @@ def provenance_of(memories: Sequence[MemoryEntry]) -> Provenance:
     return min((entry.provenance for entry in shown), default=Provenance.OWNER)
 
 
+_TALKS = "## Channel\nYou talk over {}. Answer briefly, in the person's language."
 _FILES = (
     "[IMAGE:path], [DOCUMENT:path] or [AUDIO:path] in an answer sends that file of the workspace."
 )
@@ -128,10 +131,11 @@ _HARDWARE = (
 )
 
 
-def _identity(name: str) -> str:
-    return (
-        f"You are {name}, an agent that lives on a small computer and owns a microcontroller "
-        "board. You act through tools."
+def _identity(name: str) -> Passage:
+    return own(
+        "You are {}, an agent that lives on a small computer and owns a microcontroller "
+        "board. You act through tools.",
+        configured(name),
     )
 
 
@@ -141,10 +145,11 @@ def _runtime() -> str:
     return f"{system.sysname} on {system.machine}, host {printable_line(system.nodename, 64)}."
 
 
-def _channel(name: str, abilities: Abilities) -> str:
-    said = f"## Channel\nYou talk over {name}. Answer briefly, in the person's language."
-    files = _FILES if abilities.takes_files else ""
-    return " ".join(filter(None, (said, abilities.hint, files)))
+def _channel(name: str, abilities: Abilities) -> Passage:
+    said = own(_TALKS, configured(name))
+    files = own(_FILES) if abilities.takes_files else NOTHING
+    parts = [said, configured(abilities.hint), files]
+    return joined(" ", [part for part in parts if part.text])
 
 
 def _local_time(wall_s: float) -> str:

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
-
 from agent.errors import BadArguments
 from agent.messages import ToolCall, ToolResult
+from agent.passage import Fact, Passage, Provenance, echo, fields, own
 
 # Who has not got it right by then does not get it right
 MAX_REPAIR_ROUNDS = 2
+_LEFT_OUT = (
+    "this call was wrong again and is left out; go on without it, and tell the person "
+    "that it was not done"
+)
 # Of a name that a model has made up
 _SHOWN_NAME_CHARS = 64
 
@@ -28,12 +31,7 @@ class Repairs:
         name = call.name[:_SHOWN_NAME_CHARS]
         if name not in self.left_out:
             self.left_out.append(name)
-        return _error(
-            "left_out",
-            name,
-            "this call was wrong again and is left out; go on without it, and tell the person "
-            "that it was not done",
-        )
+        return _error(own("left_out"), name, own(_LEFT_OUT))
 
     def sentence(self) -> str:
         """For the person, after the answer; empty where everything was understood."""
@@ -42,19 +40,20 @@ class Repairs:
         return f"\n(Not done, because the call was not understood: {', '.join(self.left_out)}.)"
 
 
-def unknown_tool(call: ToolCall, nearest: Sequence[str]) -> ToolResult:
+def unknown_tool(call: ToolCall, nearest: Sequence[Passage]) -> ToolResult:
     """There is no such tool, what may have been meant, and how to find more."""
     name = call.name[:_SHOWN_NAME_CHARS]
-    more = "tool_search finds tools by what they do"
-    message = f"there is no tool {name!r}"
-    return _error("unknown_tool", name, message, nearest=list(nearest), more=more)
+    more = own("tool_search finds tools by what they do")
+    message = own("there is no tool '{}'", echo(name))
+    return _error(own("unknown_tool"), name, message, nearest=list(nearest), more=more)
 
 
-def bad_arguments(call: ToolCall, err: BadArguments) -> ToolResult:
-    """What does not fit, with its path."""
-    return _error("bad_arguments", call.name, f"bad arguments for {call.name}: {err}")
+def bad_arguments(call: ToolCall, err: BadArguments, reads: Provenance) -> ToolResult:
+    """What does not fit, with its path; `reads` is how little the tool's own words are trusted."""
+    message = own("bad arguments for {}: {}", echo(call.name), err.words(reads))
+    return _error(own("bad_arguments"), call.name, message)
 
 
-def _error(kind: str, tool: str, message: str, **more: object) -> ToolResult:
-    told = {"error": kind, "tool": tool, "message": message, **more}
-    return ToolResult(success=False, text=msgspec.json.encode(told).decode())
+def _error(kind: Passage, tool: str, message: Passage, **more: Fact) -> ToolResult:
+    told: dict[str, Fact] = {"error": kind, "tool": echo(tool), "message": message, **more}
+    return ToolResult.failed(fields(told))

@@ -44,4 +44,4 @@ class Saying:
             return outcome
         last = outcome.added[-1]
         text = without_leavings(last.text, used_tools=False) or NOTHING_LEFT
-        return replace(outcome, added=(*outcome.added[:-1], replace(last, text=text)))
+        return replace(outcome, added=(*outcome.added[:-1], last.saying(text)))

@@ -14,7 +14,8 @@ import msgspec
 
 from agent.dispatch.condensing import digest, normalised, with_short_result, without_ballast
 from agent.dispatch.estimate import tokens_of
-from agent.messages import ChatMessage, Provenance, Role, ToolCall
+from agent.messages import ChatMessage, Role, ToolCall
+from agent.passage import Passage, Provenance, outside
 
 _encode = msgspec.json.Encoder().encode
 
@@ -27,6 +28,11 @@ LONGEST_RESULT_CHARS = 2000
 _BYTES_PER_TOKEN = 3
 
 
+NOTHING = Passage("", Provenance.OWNER, "")
+# Of what was said earlier
+FROM_HISTORY = "an earlier turn of this conversation"
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """Messages, and the lowest trust of anything that was read for them.
@@ -37,7 +43,7 @@ class History:
 
     messages: tuple[ChatMessage, ...]
     provenance: Provenance
-    digest: str = ""
+    digest: Passage = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class _Stored(msgspec.Struct, frozen=True, omit_defaults=True):
     is_error: bool = False
 
 
-_decode = msgspec.json.Decoder(ChatMessage).decode
+_decode = msgspec.json.Decoder(_Stored).decode
 _STORED = attrgetter(*_Stored.__struct_fields__)
 
 NOTHING_SAID = History((), Provenance.OWNER)
@@ -80,7 +86,12 @@ def history(connection: sqlite3.Connection, conversation: str) -> History:
     shown = turns_in(rows(connection, conversation))
     text, trust = digest_of(connection, conversation)
     messages = without_ballast(normalised(row.message for row in shown))
-    return History(messages, min((trust, *(row.provenance for row in shown))), text)
+    lowest = min((trust, *(row.provenance for row in shown)))
+    return History(messages, lowest, digested(text, trust))
+
+
+def digested(text: str, trust: Provenance) -> Passage:
+    return outside(text, trust, FROM_HISTORY) if text else NOTHING
 
 
 def rows(connection: sqlite3.Connection, conversation: str, after: int = 0) -> list[Kept]:
@@ -142,8 +153,18 @@ def _written(message: ChatMessage) -> bytes:
     return _encode(_Stored(*_STORED(message)))
 
 
-def _kept(row_id: int, message: ChatMessage, trust: int) -> Kept:
-    return Kept(row_id, message, Provenance(trust), tokens_of(message))
+def _kept(row_id: int, stored: _Stored, trust: int) -> Kept:
+    provenance = Provenance(trust)
+    message = ChatMessage(
+        stored.role,
+        # Every message of a turn is trusted as little as the turn was in the end
+        outside(stored.text, provenance, ""),
+        stored.tool_calls,
+        call_id=stored.call_id,
+        tool_name=stored.tool_name,
+        is_error=stored.is_error,
+    )
+    return Kept(row_id, message, provenance, tokens_of(message))
 
 
 def _compact(

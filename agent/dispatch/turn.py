@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from agent import logs
 from agent.channels.base import Abilities
+from agent.dispatch.execution import BeforeEffect, execute, for_model, lowered, shown_by
 from agent.dispatch.gate import Gate
 from agent.dispatch.hooks import Hooks
 from agent.dispatch.records import Circumstances, texts_of
-from agent.errors import BadArguments, BarnacleError, ContextOverflow, ProviderError, StorageFull
+from agent.errors import BadArguments, ContextOverflow, ProviderError
 from agent.memory.base import FROM_CHAT
-from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
+from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
+from agent.passage import Passage, Provenance, echo
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.policy import Verdict
 from agent.security.redact import Redactor
@@ -43,7 +45,6 @@ MAX_CALLS_PER_ANSWER = 64
 _CUT_MARK = " [cut off]\n"
 
 OnText = Callable[[str, Provenance, bool], Awaitable[None]]
-BeforeEffect = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,11 @@ class _Progress:
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
+    def read(self, words: Passage) -> None:
+        """The model is shown these in this turn."""
+        self.fresh = lowered(self.fresh, words)
+        self.whole = lowered(self.whole, words)
+
 
 class TurnRunner:
     """Runs turns with one provider, one registry and one gate.
@@ -171,7 +177,10 @@ class TurnRunner:
             model: what is asked; None is what is configured.
             within: the turn that this one belongs to; None is one of its own.
         """
-        fresh = replace(context, provenance=word)
+        # Whatever the caller says of them: what a model is shown counts
+        fresh = lowered(replace(context, provenance=word), shown_by(messages[-1]))
+        for message in messages:
+            context = lowered(context, shown_by(message))
         progress = _Progress(context, fresh, _new_guidance(), model, within or Within())
         for left in reversed(range(self._max_iterations)):
             said = (*messages, *progress.added, *progress.guidance.aside)
@@ -222,6 +231,8 @@ class TurnRunner:
         self, messages: tuple[ChatMessage, ...], progress: _Progress, seams: TurnSeams
     ) -> ChatResponse:
         tools = self._shelf.divide(messages)
+        for spec in tools.shown:
+            progress.read(spec.about)
         request = ChatRequest(
             messages,
             tools.shown,
@@ -254,8 +265,10 @@ class TurnRunner:
         guidance.begin_round()
         calls = response.tool_calls[:MAX_CALLS_PER_ANSWER]
         # A service that gets its own words back wants an answer to each of their calls
-        echo = response.echo if len(calls) == len(response.tool_calls) else None
-        progress.added.append(self._kept(ChatMessage.assistant(response.text, calls, echo)))
+        wanted = response.echo if len(calls) == len(response.tool_calls) else None
+        # What the model said was made of what counts in this turn already
+        said_now = Passage(response.text, progress.whole.provenance, "")
+        progress.added.append(self._kept(ChatMessage.assistant(said_now, calls, wanted)))
         if response.text:
             progress.shown.append(f"{response.text}\n")
         for call in calls:
@@ -268,15 +281,15 @@ class TurnRunner:
                 result = await seams.hooks.around(call, use)
                 said = "done" if result.success else f"failed: {result.text}"
                 _log.info("%s: %s", call.name, said)
-            progress.fresh = _having_read(progress.fresh, result)
-            progress.whole = _having_read(progress.whole, result)
-            text = self._redactor.redact(_for_model(result))
-            progress.added.append(ChatMessage.tool(call, text, is_error=not result.success))
+            progress.read(result.words)
+            words = for_model(result)
+            words = words.saying(self._redactor.redact(words.text))
+            progress.added.append(ChatMessage.tool(call, words, is_error=not result.success))
             guidance.note(call, result, changes=self._changes(call))
         told, stopped = guidance.end_round()
         if told:
             last = progress.added[-1]
-            progress.added[-1] = replace(last, text=f"{last.text}\n({told})")
+            progress.added[-1] = last.saying(f"{last.text}\n({told})")
         return stopped
 
     def _kept(self, message: ChatMessage) -> ChatMessage:
@@ -285,7 +298,7 @@ class TurnRunner:
         calls = tuple(
             replace(call, arguments_json=hide(call.arguments_json)) for call in message.tool_calls
         )
-        return replace(message, text=hide(message.text), tool_calls=calls)
+        return replace(message.saying(hide(message.text)), tool_calls=calls)
 
     def _leading_on(self, progress: _Progress, seams: TurnSeams) -> ToolContext:
         """What a tool gets to know, with the ways to the person and to another agent."""
@@ -298,8 +311,9 @@ class TurnRunner:
     def _finished(self, progress: _Progress, text: str) -> TurnOutcome:
         text = self._redactor.redact(text + progress.guidance.postscript())
         answer = self._redactor.redact("".join([*progress.shown, text]))
-        added = (*progress.added, ChatMessage.assistant(text))
         context = progress.fresh if progress.is_fresh else progress.whole
+        said = Passage(text, context.provenance, "")
+        added = (*progress.added, ChatMessage.assistant(said))
         outcome = TurnOutcome(answer, added, context.provenance, context.source)
         return replace(outcome, was_too_long=progress.was_too_long)
 
@@ -321,21 +335,21 @@ class TurnRunner:
         try:
             arguments = tool.parse(call.arguments_json)
         except BadArguments as err:
-            return guidance.unfit(call, err)
+            return guidance.unfit(call, err, tool.reads)
         effect, trust = tool.effect_of(arguments), context.provenance
         holds_secret = self._redactor.knows(f"{call.arguments_json} {arguments}")
         around = replace(_circumstances(tool, arguments, context, turn), holds_secret=holds_secret)
         decision = await self._gate.admit(call, effect, trust, seams.ask, around)
         if decision.verdict is not Verdict.ALLOW:
-            return ToolResult(
-                success=False, text=f"not allowed ({decision.rule}): {decision.reason}"
-            )
+            # It may name what was read; that counts in this turn already
+            why = echo(f"not allowed ({decision.rule}): {decision.reason}")
+            return ToolResult.failed(why)
         if seams.notice is not None:
             await seams.notice(call, self._redactor)
         confirm = partial(self._gate.confirm, decision, effect)
-        result = await _execute(tool, arguments, context, seams, confirm)
+        result = await execute(tool, arguments, context, seams.before_effect, confirm)
         # Before it is told, kept or recorded
-        result = replace(result, text=self._redactor.redact(result.text))
+        result = result.saying(self._redactor.redact(result.text))
         await self._gate.came_of(call, effect, trust, around, result)
         return await self._results.bounded(tool, result) if self._results else result
 
@@ -359,36 +373,3 @@ def _circumstances(
         tool.binds_to(arguments),
         tool.always_for(arguments),
     )
-
-
-async def _execute(
-    tool: AnyTool,
-    arguments: object,
-    context: ToolContext,
-    seams: TurnSeams,
-    confirm: BeforeEffect,
-) -> ToolResult:
-    try:
-        if tool.effect_of(arguments) is not Effect.READ:
-            await seams.before_effect()
-        # Last of all: between this and the act nothing waits
-        await confirm()
-        return await tool.execute(arguments, context)
-    except StorageFull as err:
-        return ToolResult(success=False, text=f"refused, because it could not be recorded: {err}")
-    except BarnacleError as err:
-        return ToolResult(success=False, text=str(err))
-    except Exception:  # noqa: BLE001 - the tool-call supervisor: a tool's bug must not end the turn
-        _log.exception("tool %s broke", tool.name)
-        return ToolResult(success=False, text=f"{tool.name} broke; the log says how")
-
-
-def _for_model(result: ToolResult) -> str:
-    return result.text if result.success else f"error: {result.text}"
-
-
-def _having_read(context: ToolContext, result: ToolResult) -> ToolContext:
-    if result.provenance is None or result.provenance > context.provenance:
-        return context
-    source = result.source or context.source
-    return replace(context, provenance=result.provenance, source=source)

@@ -19,6 +19,7 @@ from agent.errors import BadArguments, BarnacleError
 from agent.link.events import BoardEvent, EventSource, Subscription
 from agent.link.readings import UnknownName, find_reading
 from agent.link.settings import BoardSettings, WatchSettings
+from agent.passage import Fact, Provenance, outside
 from agent.storage.documents import open_documents
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Watcher:
                 self._fresh.clear()
                 await self._added.wait()
 
-    async def add(self, name: str, wanted: WatchSettings) -> None:
+    async def add(self, name: str, wanted: WatchSettings, trust: Provenance) -> None:
         """See `agent.tools.watch.Watches`."""
         await self._loaded.wait()
         if name in self._own:
@@ -96,7 +97,7 @@ class Watcher:
             known = " or ".join(reading.field.choices) or "a number: use above or below"
             raise BadArguments(f"{reading.name} becomes {known}")
         self._end(name)
-        alarm = Alarm(name, msgspec.structs.replace(wanted, pin=reading.name))
+        alarm = Alarm(name, msgspec.structs.replace(wanted, pin=reading.name), trust=trust)
         await self._store(self._keep, alarm)
         self._begin(alarm)
 
@@ -112,7 +113,7 @@ class Watcher:
         await self._store(self._forget, name)
         return True
 
-    def listed(self) -> Sequence[Mapping[str, object]]:
+    def listed(self) -> Sequence[Mapping[str, Fact]]:
         """See `agent.tools.watch.Watches`."""
         return [_described(alarm, events) for alarm, events in self._alarms.values()]
 
@@ -143,7 +144,8 @@ class Watcher:
         was_beyond = alarm.is_beyond
         is_told = alarm.takes(event, self._clock.wall_s())
         if is_told and alarm.wanted.ask:
-            await owner.begin(f"{self.prefix}{alarm.name}", alarm.instruction(event))
+            words = alarm.instruction(event)
+            await owner.begin(f"{self.prefix}{alarm.name}", words)
         elif is_told:
             await owner.tell(alarm.sentence(event))
         if is_told or alarm.is_beyond != was_beyond:
@@ -151,10 +153,14 @@ class Watcher:
 
     def _remembered(self) -> list[Alarm]:
         kept = {document["name"]: document for document in self._documents().all()}
-        alarms = [Alarm(name, wanted, own=True) for name, wanted in self._own.items()]
+        owner = Provenance.OWNER
+        alarms = [Alarm(name, wanted, own=True, trust=owner) for name, wanted in self._own.items()]
         for name, document in kept.items():
             if name not in self._own and "wanted" in document:
-                alarms.append(Alarm(name, msgspec.convert(document["wanted"], WatchSettings)))
+                wanted = msgspec.convert(document["wanted"], WatchSettings)
+                # Of an older one nobody knows any more what its turn had read
+                trust = Provenance(document.get("trust", Provenance.WEB))
+                alarms.append(Alarm(name, wanted, trust=trust))
         for alarm in alarms:
             document = kept.get(alarm.name, {})
             alarm.is_beyond = bool(document.get("is_beyond"))
@@ -166,7 +172,7 @@ class Watcher:
 
         document = {"name": alarm.name, "is_beyond": alarm.is_beyond, "told_s": alarm.told_s}
         if not alarm.own:
-            document["wanted"] = msgspec.to_builtins(alarm.wanted)
+            document |= {"wanted": msgspec.to_builtins(alarm.wanted), "trust": int(alarm.trust)}
         self._documents().upsert(document, where("name") == alarm.name)
 
     def _forget(self, name: str) -> None:
@@ -180,9 +186,13 @@ class Watcher:
         return self._opened
 
 
-def _described(alarm: Alarm, events: Subscription) -> dict[str, object]:
-    wanted = msgspec.to_builtins(alarm.wanted)
-    described = {"name": alarm.name} | {key: value for key, value in wanted.items() if value}
+def _described(alarm: Alarm, events: Subscription) -> dict[str, Fact]:
+    said = outside("", alarm.trust, f"watch:{alarm.name}")
+    described: dict[str, Fact] = {"name": said.saying(alarm.name)}
+    for key, value in msgspec.to_builtins(alarm.wanted).items():
+        if value:
+            described[key] = said.saying(value) if isinstance(value, str) else value
     if events.trouble:
-        described["trouble"] = events.trouble
+        # It may be the board that says why
+        described["trouble"] = outside(events.trouble, Provenance.SENSOR)
     return described

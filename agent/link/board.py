@@ -31,6 +31,7 @@ from agent.link.reconnect import POLL_S, BackOff
 from agent.link.session import Request
 from agent.link.settings import BoardSettings
 from agent.link.wired import Wiring
+from agent.passage import Passage, Provenance, configured, echo, outside, own
 from agent.security.estop import HOW_TO_CLEAR
 
 # The slowest method of a board (a 1-Wire conversion) takes 0.75 s; a person waits this long
@@ -51,6 +52,9 @@ class _Live:
     connection: Connection
     manifest: Manifest
     leases: Leases
+
+
+_Trouble = str | Passage
 
 
 class SerialBoard:
@@ -77,7 +81,8 @@ class SerialBoard:
         self._connection: Connection | None = None
         # What a person should know while it is ready, by subject
         self._notes: dict[str, str] = {}
-        self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble="not looked for yet")
+        self._why = own("not looked for yet")
+        self._status = BoardStatus(BoardState.ABSENT, settings.port, trouble=self._why.text)
         self.counters = Counters()
         self._subscriptions = Subscriptions(clock)
         self._wiring = Wiring(settings.pins, folder)
@@ -109,19 +114,19 @@ class SerialBoard:
     async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
         live = self._live
         if live is None:
-            raise LinkLost(self._status.trouble or "it is being greeted")
+            raise LinkLost(self._why if self._why.text else own("it is being greeted"))
         described = live.manifest.method(method)
         if described is None:
-            raise CallRefused("not_supported", f"this board has no {method}")
+            raise CallRefused("not_supported", echo(f"this board has no {method}"))
         if self._is_stopped and described.safety != "read":
-            raise CallRefused("unsafe_state", "the emergency stop is set")
+            raise CallRefused("unsafe_state", own("the emergency stop is set"))
         payload = pack(live.manifest, described, arguments)
         try:
             result = await live.connection.call(Request(described.id, payload, CALL_DEADLINE_MS))
         except OutcomeUnknown as err:
             if described.safety == "read":
                 # A question that was not answered has done nothing
-                raise LinkLost(str(err)) from err
+                raise LinkLost(err.words(Provenance.SENSOR)) from err
             raise
         values = _values(live.manifest, described, result)
         if described.lease:
@@ -131,7 +136,7 @@ class SerialBoard:
     async def exchange(self, method: int, arguments: bytes) -> bytes:
         live = self._live
         if live is None:
-            raise LinkLost(self._status.trouble or "it is being greeted")
+            raise LinkLost(self._why if self._why.text else own("it is being greeted"))
         return await live.connection.call(Request(method, arguments, CALL_DEADLINE_MS))
 
     async def release(self) -> None:
@@ -192,11 +197,12 @@ class SerialBoard:
                     await self._attempt(path)
                     await self._pause(path, seen)
         finally:
-            self._become(BoardState.CLOSED, self._status.port, "the agent has let go of it")
+            self._become(BoardState.CLOSED, self._status.port, own("the agent has let go of it"))
 
     async def _seek(self) -> str:
         while (path := await self._ports.find()) is None:
-            self._become(BoardState.ABSENT, self._settings.port, self._ports.missing())
+            missing = configured(self._ports.missing())
+            self._become(BoardState.ABSENT, self._settings.port, missing)
             self._back_off.reset()
             await self._clock.sleep(POLL_S)
         return path
@@ -212,7 +218,7 @@ class SerialBoard:
 
     async def _attempt(self, path: str) -> None:
         if self._status.state is BoardState.ABSENT:
-            self._become(BoardState.CONNECTING, path, "")
+            self._become(BoardState.CONNECTING, path, own(""))
         try:
             port = await self._ports.open(path)
             connection = Connection(port, self._clock, is_stopped=self._is_stopped)
@@ -223,7 +229,7 @@ class SerialBoard:
         except WrongDevice as err:
             self._become(BoardState.REFUSED, path, str(err))
         except LinkError as err:
-            self._become(BoardState.CONNECTING, path, str(err))
+            self._become(BoardState.CONNECTING, path, err.words(Provenance.SENSOR))
         finally:
             self._connection = None
 
@@ -248,7 +254,7 @@ class SerialBoard:
         finally:
             self._live = None
         # At once, not only after the port is closed
-        self._become(BoardState.CONNECTING, path, reason)
+        self._become(BoardState.CONNECTING, path, configured(reason))
 
     async def _hold(self, live: _Live, raw: bytes, identity: BoardIdentity) -> str:
         """Renew leases until the session ends; the reason of its end."""
@@ -336,13 +342,17 @@ class SerialBoard:
             self._become(status.state, status.port, trouble, status.identity)
 
     def _become(
-        self, state: BoardState, port: str, trouble: str, identity: BoardIdentity | None = None
+        self, state: BoardState, port: str, trouble: _Trouble, identity: BoardIdentity | None = None
     ) -> None:
-        status = BoardStatus(state, port, identity, trouble)
+        """A trouble that is a plain text may be told in words of the board."""
+        if not isinstance(trouble, Passage):
+            trouble = outside(trouble, Provenance.SENSOR)
+        self._why = trouble
+        status = BoardStatus(state, port, identity, trouble.text)
         if status == self._status:
             return
         self._status = status
-        if trouble and state is not BoardState.CLOSED:
+        if trouble.text and state is not BoardState.CLOSED:
             _log.warning("%s: %s", self.name, trouble)
         else:
             _log.info("%s: %s at %s", self.name, state.value, port or "no port")

@@ -17,6 +17,7 @@ from agent.link.greeting import Greeting
 from agent.link.port import Port
 from agent.link.session import ACK_DELAY_S, Answer, Request, Session, SessionState
 from agent.link.window import Outgoing
+from agent.passage import configured, own
 from agent.printable import printable_line
 
 # More callers at once than this are refused, so that nothing piles up before a slow board
@@ -85,7 +86,7 @@ class Connection:
         if self.session.state is SessionState.REFUSED:
             raise WrongDevice(self.session.reason)
         if self.session.greeting is None or self.session.is_over:
-            raise LinkLost(self.session.reason)
+            raise LinkLost(configured(self.session.reason))
         return self.session.greeting
 
     def keep_alive(self, is_holding: bool) -> None:  # noqa: FBT001 - a listener of the leases
@@ -120,9 +121,9 @@ class Connection:
             CallRefused: the board said no.
         """
         if self.session.is_over:
-            raise LinkLost(self.session.reason)
+            raise LinkLost(configured(self.session.reason))
         if len(self._pending) >= MAX_PENDING_CALLS and not request.urgent:
-            raise CallRefused("busy", "too many calls are waiting for the board")
+            raise CallRefused("busy", own("too many calls are waiting for the board"))
         request_id = self._free_id()
         frame = self.session.request(request, request_id)
         give_up_at_s = self._clock.monotonic_s() + request.deadline_ms / 1000 + ANSWER_MARGIN_S
@@ -183,9 +184,11 @@ class Connection:
             if now_s < pending.give_up_at_s or pending.outcome.done():
                 continue
             if pending.frame.was_sent:
-                pending.outcome.set_result(OutcomeUnknown("the board did not answer in time"))
+                late = own("the board did not answer in time")
+                pending.outcome.set_result(OutcomeUnknown(late))
             else:
-                pending.outcome.set_result(LinkLost("the board was too busy to be asked"))
+                busy = own("the board was too busy to be asked")
+                pending.outcome.set_result(LinkLost(busy))
 
     def _set_timer(self, now_s: float) -> None:
         is_set = self._timer is not None and self._rings_at_s <= now_s + ACK_DELAY_S
@@ -219,13 +222,13 @@ class Connection:
             pending.outcome.set_result(answer)
 
     def _fail_pending(self) -> None:
-        reason = self.session.reason
+        reason = configured(self.session.reason)
         for pending in self._pending.values():
             if pending.outcome.done():
                 continue
             if pending.frame.was_sent:
-                lost = OutcomeUnknown(f"the connection was lost before the answer came: {reason}")
-                pending.outcome.set_result(lost)
+                said = own("the connection was lost before the answer came: {}", reason)
+                pending.outcome.set_result(OutcomeUnknown(said))
             else:
                 pending.outcome.set_result(LinkLost(reason))
 

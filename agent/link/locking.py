@@ -6,6 +6,7 @@ from agent.errors import CallRefused
 from agent.link import frame as wire
 from agent.link.connection import Connection
 from agent.link.session import Request
+from agent.passage import echo
 
 # Nothing is moved and nothing is measured for it
 DEADLINE_MS = 1_000
@@ -44,7 +45,7 @@ async def clear(connection: Connection) -> str:
     arguments = bytes([found])
     answer = await connection.call(Request(wire.METHOD_CLEAR, arguments, DEADLINE_MS, urgent=True))
     if answer[:1] == bytes([wire.STATE_SAFE]):
-        raise CallRefused("unsafe_state", "it was locked again at once")
+        raise CallRefused("unsafe_state", echo("it was locked again at once"))
     return f"released after {words(found)}"
 
 

@@ -9,6 +9,7 @@ import re
 from agent.errors import CallRefused
 from agent.link.base import Value
 from agent.link.manifest import MAX_BYTES, Field
+from agent.passage import echo
 
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _NAMED = {"n": b"\n", "r": b"\r", "t": b"\t", "\\": b"\\"}
@@ -34,7 +35,7 @@ def pack(field: Field, value: Value) -> bytes:
     """
     data = _from_text(str(value)) if field.text else _from_hex(field, str(value))
     if not 1 <= len(data) <= limit_of(field):
-        raise CallRefused("out_of_range", f"{field.name} has 1 to {limit_of(field)} bytes")
+        raise CallRefused("out_of_range", echo(f"{field.name} has 1 to {limit_of(field)} bytes"))
     return bytes([len(data)]) + data
 
 
@@ -54,7 +55,9 @@ def _from_hex(field: Field, written: str) -> bytes:
     try:
         return bytes.fromhex(_BETWEEN.sub(" ", written))
     except ValueError as err:
-        raise CallRefused("bad_request", f"{field.name} is bytes in hex, such as 1f a0") from err
+        raise CallRefused(
+            "bad_request", echo(f"{field.name} is bytes in hex, such as 1f a0")
+        ) from err
 
 
 def _from_text(written: str) -> bytes:

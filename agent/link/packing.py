@@ -20,6 +20,7 @@ from agent.link.manifest import (
     Method,
     Pin,
 )
+from agent.passage import echo
 
 # Digits that survive a 32-bit float; more would be noise
 _FLOAT_DIGITS = 7
@@ -53,7 +54,7 @@ def pack(manifest: Manifest, method: Method, arguments: Mapping[str, Value]) -> 
     """
     unknown = set(arguments) - {field.name for field in method.arguments}
     if unknown:
-        raise CallRefused("bad_request", f"{method.name} has no argument {min(unknown)}")
+        raise CallRefused("bad_request", echo(f"{method.name} has no argument {min(unknown)}"))
     return b"".join(_pack_field(manifest, field, arguments) for field in method.arguments)
 
 
@@ -84,14 +85,14 @@ def pin_bits(manifest: Manifest, method: Method, arguments: Mapping[str, Value])
 
 def _pack_field(manifest: Manifest, field: Field, arguments: Mapping[str, Value]) -> bytes:
     if field.name not in arguments:
-        raise CallRefused("bad_request", f"{field.name} is missing")
+        raise CallRefused("bad_request", echo(f"{field.name} is missing"))
     if field.format == BYTES_FORMAT:
         return octets.pack(field, arguments[field.name])
     number = _number_of(manifest, field, arguments[field.name])
     try:
         return struct.pack("<" + field.format, number)
     except (struct.error, OverflowError) as err:
-        raise CallRefused("out_of_range", f"{field.name} is out of range") from err
+        raise CallRefused("out_of_range", echo(f"{field.name} is out of range")) from err
 
 
 def _unpack_field(manifest: Manifest, field: Field, payload: bytes) -> tuple[Value, int]:
@@ -109,11 +110,12 @@ def _number_of(manifest: Manifest, field: Field, value: Value) -> int | float:
     if field.choices:
         if value not in field.choices:
             raise CallRefused(
-                "bad_request", f"{field.name} is one of {', '.join(field.choices)}, not {value}"
+                "bad_request",
+                echo(f"{field.name} is one of {', '.join(field.choices)}, not {value}"),
             )
         return field.choices.index(str(value))
     if isinstance(value, str) or not math.isfinite(value):
-        raise CallRefused("bad_request", f"{field.name} is a number, not {value}")
+        raise CallRefused("bad_request", echo(f"{field.name} is a number, not {value}"))
     _require_in_range(field, value)
     on_wire = value / field.scale
     return on_wire if field.format in FLOAT_FORMATS else round(on_wire)
@@ -125,16 +127,16 @@ def _pin_named(manifest: Manifest, field: Field, value: Value) -> Pin:
         if pin.name == value:
             return pin
     names = ", ".join(pin.name for pin in able) or "none"
-    raise CallRefused("bad_pin", f"{field.name} is one of {names}, not {value}")
+    raise CallRefused("bad_pin", echo(f"{field.name} is one of {names}, not {value}"))
 
 
 def _require_in_range(field: Field, value: float) -> None:
     low, high = range_of(field)
     unit = f" {field.unit}" if field.unit else ""
     if low is not None and value < low:
-        raise CallRefused("out_of_range", f"{field.name} is at least {low:g}{unit}")
+        raise CallRefused("out_of_range", echo(f"{field.name} is at least {low:g}{unit}"))
     if high is not None and value > high:
-        raise CallRefused("out_of_range", f"{field.name} is at most {high:g}{unit}")
+        raise CallRefused("out_of_range", echo(f"{field.name} is at most {high:g}{unit}"))
 
 
 def _value_of(manifest: Manifest, field: Field, number: float) -> Value:

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from agent.errors import LinkLost
 from agent.link.rate import Rates
+from agent.passage import configured
 
 # Opening waits for the driver, closing for what it still holds; a wedged one takes for ever
 OPEN_TIMEOUT_S = 3.0
@@ -153,6 +154,9 @@ class SerialPort:
         self._loop.remove_writer(self._handle)
 
 
+_STUCK = "{path} does not open: unplug the board and plug it in again"
+
+
 async def open_port(path: str, baud: int, top_baud: int = 0) -> SerialPort:
     """An open port that no other program has; its rate may be raised to `top_baud`.
 
@@ -163,9 +167,9 @@ async def open_port(path: str, baud: int, top_baud: int = 0) -> SerialPort:
         async with asyncio.timeout(OPEN_TIMEOUT_S):
             device = await asyncio.to_thread(_open_device, path, baud)
     except TimeoutError as err:
-        raise LinkLost(f"{path} does not open: unplug the board and plug it in again") from err
+        raise LinkLost(configured(_STUCK.format(path=path))) from err
     except (OSError, ValueError, termios.error) as err:
-        raise LinkLost(_why_not(path, err)) from err
+        raise LinkLost(configured(_why_not(path, err))) from err
     return SerialPort(path, device, Rates(baud, top_baud))
 
 

@@ -6,7 +6,7 @@ the source of what it says for ever. `Memory` is what every backend does, `Curat
 
 import re
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
 from agent.messages import Provenance
@@ -105,6 +105,12 @@ class MemoryEntry:
     pinned: bool = False
     superseded_by: int | None = None
     source: str = ""
+
+    def trusted_at_most(self, provenance: Provenance) -> "MemoryEntry":
+        """As it is where the owner vouches for it; else that little trusted, and not pinned."""
+        if provenance >= Provenance.OWNER:
+            return self
+        return replace(self, provenance=min(self.provenance, provenance), pinned=False)
 
 
 @dataclass(frozen=True, slots=True)

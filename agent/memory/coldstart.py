@@ -14,7 +14,14 @@ from pathlib import Path
 from agent.memory import facts, rows
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import Generations
+from agent.messages import Provenance
 from agent.storage.db import was_set_aside
+
+# What is said of a file that this device did not write
+_NOT_OURS = (
+    "; this device did not write that file as it is, so they are trusted like a page: `barnacle "
+    "memory import FILE --provenance owner` takes them as yours"
+)
 
 
 class _Readable:
@@ -51,7 +58,9 @@ def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
     chosen = next((one for one in every if one.is_whole()), every[0])
     if facts.knows_snapshot(db, chosen.digest):
         return ""
-    found = _Readable(chosen.entries())
+    # A file that somebody else put there is no word of the owner's, whatever it says
+    trust = Provenance.OWNER if snapshots.is_ours(chosen) else Provenance.WEB
+    found = _Readable(entry and entry.trusted_at_most(trust) for entry in chosen.entries())
     restored = merge(db, found)
     facts.remember_snapshot(db, chosen.digest)
     lost = found.unreadable
@@ -59,6 +68,8 @@ def _from_snapshot(db: sqlite3.Connection, snapshots: Generations) -> str:
         # It was written, and the agent killed before it could be noted
         return ""
     doubt = f"; {lost} in it could not be read" if lost else ""
+    if trust < Provenance.OWNER:
+        doubt += _NOT_OURS
     return f"{restored} memories came back from {chosen.path.name}{doubt}"
 
 

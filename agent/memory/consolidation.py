@@ -19,7 +19,8 @@ from agent.errors import BarnacleError, ProviderError
 from agent.memory import extraction
 from agent.memory.base import CONVERSATION, FROM_CHAT, Heard, Memory, Scope
 from agent.memory.keys import key_of
-from agent.messages import ChatMessage, Provenance
+from agent.messages import ChatMessage
+from agent.passage import Provenance, outside, own
 from agent.providers.base import ChatRequest, Provider
 from agent.storage.files import write_atomic
 
@@ -147,7 +148,7 @@ class Consolidation:
             return 0
         texts = [one.text[:MAX_MESSAGE_CHARS] for one in telling]
         provenance = min(_trust(one) for one in telling)
-        answer = await _asked(self._provider, texts)
+        answer = await _asked(self._provider, texts, provenance)
         source = f"{FROM_CHAT}#{batch[0].heard_id}-{batch[-1].heard_id}"
         stored = 0
         for fact in extraction.facts_of(answer, texts, provenance):
@@ -175,11 +176,11 @@ class Consolidation:
         return progress
 
 
-async def _asked(provider: Provider, texts: Sequence[str]) -> str:
+async def _asked(provider: Provider, texts: Sequence[str], trust: Provenance) -> str:
     request = ChatRequest(
         (
-            ChatMessage.system(extraction.INSTRUCTION),
-            ChatMessage.user(extraction.question(texts)),
+            ChatMessage.system(own(extraction.INSTRUCTION)),
+            ChatMessage.user(outside(extraction.question(texts), trust)),
         ),
         temperature=0.0,
         max_tokens=MAX_TOKENS,

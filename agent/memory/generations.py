@@ -18,6 +18,7 @@ from typing import BinaryIO
 from agent.errors import StorageFull
 from agent.memory import snapshot
 from agent.memory.base import MemoryEntry
+from agent.memory.seal import Seals
 from agent.storage.files import sync_folder
 
 NAME = "MEMORY_SNAPSHOT.md"
@@ -111,6 +112,7 @@ class Generations:
     def __init__(self, folder: Path, kept: int = KEPT_GENERATIONS) -> None:
         self._folder = folder
         self._kept = kept
+        self._seals = Seals(folder)
 
     @property
     def newest_path(self) -> Path:
@@ -119,6 +121,10 @@ class Generations:
     def every(self) -> list[Generation]:
         """Those that have an end, the newest first."""
         return [found for path in self._paths() if (found := _generation(path)) is not None]
+
+    def is_ours(self, generation: Generation) -> bool:
+        """Whether it is, byte for byte, a file that this device wrote."""
+        return self._seals.is_ours(generation.digest) and generation.is_whole()
 
     def begin(self) -> "Draft":
         """A new snapshot that is not there before it is finished.
@@ -132,6 +138,8 @@ class Generations:
 
     def _put(self, new: Generation) -> Written:
         written = Written(self.newest_path, new.count, new.digest)
+        # First: one that is there and not known would be believed less than it is worth
+        self._seals.note(new.digest)
         current = _generation(self.newest_path)
         if current is not None and current.digest == new.digest and current.is_whole():
             return written

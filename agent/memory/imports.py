@@ -1,7 +1,8 @@
 """Bringing memories in from a file or a folder, whatever agent has written it.
 
-Our own snapshots come back with every field, where nothing newer is here. What others wrote has
-neither owner nor trust: both are the caller's to give, and trust is the least by default.
+A file may say of its memories who said them and that they are pinned; anybody can write that. They
+are trusted at most as far as the caller says, by default like a page, and what is here and trusted
+more is never replaced.
 """
 
 import asyncio
@@ -28,16 +29,36 @@ async def bring_in(
     """Restore the memories of a snapshot of ours or ZeroClaw's, or of OpenClaw's files.
 
     Args:
-        scope, provenance: of memories whose file does not say whose they are.
+        scope: of memories whose file does not say whose they are.
+        provenance: the most that any of them is trusted.
 
     Raises:
         MemoryUnavailable: it cannot be read, or the store failed; what came before is here.
     """
     try:
-        found = await asyncio.to_thread(_read, path, scope, provenance)
+        found = await asyncio.to_thread(read, path, scope, provenance)
         return await carry(_newer(memory, found), memory)
     except OSError as err:
         raise MemoryUnavailable(f"{path} cannot be read: {err.strerror}") from err
+
+
+async def count(path: Path) -> int:
+    """How many memories a file holds, for a question.
+
+    Raises:
+        MemoryUnavailable: it cannot be read.
+    """
+    try:
+        found = await asyncio.to_thread(lambda: list(read(path, Scope(), Provenance.WEB)))
+    except OSError as err:
+        raise MemoryUnavailable(f"{path} cannot be read: {err.strerror}") from err
+    return sum(entry is not None for entry in found)
+
+
+def read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
+    """The memories of a file or a folder, none trusted more than that; None for unreadable ones."""
+    for entry in _read(path, scope, provenance):
+        yield entry and entry.trusted_at_most(provenance)
 
 
 def _read(path: Path, scope: Scope, provenance: Provenance) -> _Found:
@@ -71,4 +92,6 @@ async def _newer(memory: Memory, found: _Found) -> AsyncIterator[MemoryEntry | N
 async def _is_newer(memory: Memory, entry: MemoryEntry) -> bool:
     held = await memory.get(entry.key, entry.scope)
     is_same = held is not None and held.scope.owner == entry.scope.owner
-    return held is None or not is_same or held.updated_at_s < entry.updated_at_s
+    if held is None or not is_same:
+        return True
+    return held.updated_at_s < entry.updated_at_s and held.provenance <= entry.provenance

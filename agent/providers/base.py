@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from agent.messages import ChatMessage, Echo, ToolCall, ToolSpec
+from agent.passage import Passage
 
 DEFAULT_TEMPERATURE = 0.7
 DEFAULT_MAX_TOKENS = 4096
@@ -131,10 +132,10 @@ class Provider(ABC):
             yield TextDelta(response.text)
         yield response
 
-    async def simple_chat(self, text: str, system: str | None = None) -> str:
+    async def simple_chat(self, words: Passage, system: Passage | None = None) -> str:
         """The answer to one message, for parts that only want text."""
         prefix = () if system is None else (ChatMessage.system(system),)
-        return (await self.chat(ChatRequest((*prefix, ChatMessage.user(text))))).text
+        return (await self.chat(ChatRequest((*prefix, ChatMessage.user(words))))).text
 
     def capabilities(self, model: str | None = None) -> Capabilities:
         return Capabilities()

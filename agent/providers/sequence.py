@@ -7,6 +7,7 @@ Histories are cut, calls are interrupted, and each service answers another kind 
 from collections.abc import Iterator, Sequence
 
 from agent.messages import ChatMessage, Role, ToolCall
+from agent.passage import own
 
 # Looked up here once, not for each message of each request: a member of an enum is slow to find
 _SYSTEM, _USER, _TOOL = Role.SYSTEM, Role.USER, Role.TOOL
@@ -46,10 +47,10 @@ def _results(
     given = {message.call_id: message for message in reversed(said[start:end])}
     for call in calls:
         result = given.get(call.call_id)
-        yield result or ChatMessage.tool(call, _NO_RESULT, is_error=True)
+        yield result or ChatMessage.tool(call, own(_NO_RESULT), is_error=True)
 
 
 def _begun_by_a_person(said: list[ChatMessage]) -> list[ChatMessage]:
     if said and said[0].role is not _USER:
-        return [ChatMessage.user(_BEGINNING), *said]
+        return [ChatMessage.user(own(_BEGINNING)), *said]
     return said

@@ -4,7 +4,6 @@ Whole turns go, the oldest first: a tool result never stays without its call.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from agent.messages import ChatMessage, Role
 
@@ -32,4 +31,4 @@ def shortened(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...] | None
 def _with_short_result(message: ChatMessage) -> ChatMessage:
     if message.role is not Role.TOOL or len(message.text) <= KEPT_RESULT_CHARS + len(_CUT):
         return message
-    return replace(message, text=message.text[:KEPT_RESULT_CHARS] + _CUT)
+    return message.saying(message.text[:KEPT_RESULT_CHARS] + _CUT)

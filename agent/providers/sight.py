@@ -71,4 +71,5 @@ def _without_images(message: ChatMessage) -> ChatMessage:
     if not message.images:
         return message
     unseen = _UNSEEN.format(count=len(message.images))
-    return replace(message, text=f"{message.text}\n{unseen}".lstrip(), images=())
+    seen = message.saying(f"{message.text}\n{unseen}".lstrip())
+    return replace(seen, images=())

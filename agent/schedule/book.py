@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from agent.clock import Clock
 from agent.errors import BadArguments
+from agent.passage import Fact, Passage, Provenance, configured, outside
 from agent.schedule.due import coming_s
 from agent.schedule.job import HEARTBEAT, MAX_RUNS_A_DAY, Job, State
 from agent.schedule.listing import told
@@ -41,7 +42,7 @@ class JobBook:
         self._zone = zone
         self._changed = changed
 
-    async def add(self, wanted: CronAddArguments, context: ToolContext) -> str:
+    async def add(self, wanted: CronAddArguments, context: ToolContext) -> Passage:
         place = context.place
         if place is None:
             raise BadArguments("a job has to be made in a conversation, and not by a job")
@@ -67,9 +68,9 @@ class JobBook:
         first_s = self._first(job)
         await asyncio.to_thread(self._store.add, job)
         self._changed()
-        return self._shown(first_s)
+        return configured(self._shown(first_s))
 
-    async def listed(self, person: str) -> Sequence[Mapping[str, object]]:
+    async def listed(self, person: str) -> Sequence[Mapping[str, Fact]]:
         return [self._described(job) for job in await self.of(person)]
 
     async def of(self, person: str) -> list[Job]:
@@ -139,19 +140,26 @@ class JobBook:
             raise BadArguments(f"{text!r} is no moment: write 2026-11-22T08:00") from err
         return (moment if moment.tzinfo else moment.replace(tzinfo=self._zone())).timestamp()
 
-    def _described(self, job: Job) -> dict[str, object]:
-        described: dict[str, object] = {"name": job.name, "state": job.state.value}
-        when = {"cron": job.cron, "every_minutes": job.every_s / 60, "result": job.result}
-        described |= {key: value for key, value in when.items() if value}
+    def _described(self, job: Job) -> dict[str, Fact]:
+        """A job's words are trusted as the turn that made it; what came of it is a model's."""
+        trust, source = Provenance(job.trust), f"job:{job.name}"
+        said = outside("", trust, source)
+        described: dict[str, Fact] = {"name": said.saying(job.name), "state": job.state}
+        if job.cron:
+            described["cron"] = said.saying(job.cron)
+        if job.every_s:
+            described["every_minutes"] = job.every_s / 60
+        if job.result:
+            described["result"] = said.saying(job.result).below(Provenance.MODEL)
         if job.at_s:
-            described["at"] = self._shown(job.at_s)
+            described["at"] = configured(self._shown(job.at_s))
         next_s = coming_s(job, self._clock.wall_s(), self._zone())
         if next_s is not None:
-            described["next"] = self._shown(next_s)
+            described["next"] = configured(self._shown(next_s))
         if job.ran_s:
-            described["last"] = self._shown(job.ran_s)
+            described["last"] = configured(self._shown(job.ran_s))
         what = "prompt" if job.prompt else "message"
-        return described | {what: job.prompt or job.message}
+        return described | {what: said.saying(job.prompt or job.message)}
 
     def _shown(self, at_s: float) -> str:
         return datetime.fromtimestamp(at_s, self._zone()).isoformat(timespec="minutes")

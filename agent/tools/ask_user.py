@@ -7,11 +7,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import ChannelError
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, fields, outside, own
 from agent.printable import printable_text
 from agent.tools.base import Arguments, Tool, ToolContext
 
@@ -32,8 +32,9 @@ class AskArguments(Arguments, frozen=True):
 class AskUserTool(Tool[AskArguments]):
     """Waits for the person's own words."""
 
+    reads = Provenance.WEB
     name = "ask_user"
-    description = (
+    description = own(
         "Ask the person a question and wait for the answer, where you cannot go on without."
     )
     effect = Effect.READ
@@ -44,24 +45,19 @@ class AskUserTool(Tool[AskArguments]):
 
     async def execute(self, arguments: AskArguments, context: ToolContext) -> ToolResult:
         if context.inquire is None:
-            return ToolResult(success=False, text="nobody can be asked from here")
+            return ToolResult.failed(own("nobody can be asked from here"))
         try:
             async with asyncio.timeout(self._timeout_s):
                 heard = await context.inquire(_shown(arguments))
         except TimeoutError:
-            return ToolResult(
-                success=False, text=f"nobody answered within {self._timeout_s:g} s; go on without"
-            )
+            late = own("nobody answered within {} s; go on without", self._timeout_s)
+            return ToolResult.failed(late)
         except ChannelError as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads))
         said = printable_text(heard.text, MAX_ANSWER_CHARS)
-        told = {"answer": chosen(said, arguments.choices)}
-        return ToolResult(
-            success=True,
-            text=msgspec.json.encode(told).decode(),
-            provenance=heard.provenance,
-            source=context.source,
-        )
+        answer = chosen(said, arguments.choices)
+        words = outside(answer, heard.provenance, context.source)
+        return ToolResult.done(fields({"answer": words}))
 
 
 def chosen(said: str, choices: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
 from agent.messages import Address, Effect, Provenance, ToolResult, ToolSpec
+from agent.passage import Passage, echo, own
 from agent.security.binding import NOTHING, Dependence, Pattern
 from agent.tools.schema import parameters_of
 
@@ -69,14 +70,25 @@ A = TypeVar("A", bound=Arguments)
 
 
 class Tool(ABC, Generic[A]):
-    """Something a model may ask for."""
+    """Something a model may ask for.
+
+    Args:
+        reads: the least trusted words that any result or failure of it may carry; OWNER where it
+            reads nothing from outside. Every tool declares it: there is no default.
+    """
 
     name: str
-    description: str
+    description: Passage
     effect: Effect
+    reads: Provenance
     arguments_type: type[A]
     # It shows parts of a whole that it can go on with: a long result of it is kept nowhere else
     reads_on = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not isinstance(getattr(cls, "reads", None), Provenance):
+            raise TypeError(f"{cls.__name__} does not declare what it reads: set `reads`")
 
     @abstractmethod
     async def execute(self, arguments: A, context: ToolContext) -> ToolResult:
@@ -114,13 +126,14 @@ class Tool(ABC, Generic[A]):
             BadArguments: with the path of what does not fit, for the model to repair.
         """
         if len(arguments_json.encode(errors="replace")) > MAX_ARGUMENTS_BYTES:
-            raise BadArguments(f"the arguments are longer than {MAX_ARGUMENTS_BYTES} bytes")
+            raise BadArguments(own("the arguments are longer than {} bytes", MAX_ARGUMENTS_BYTES))
         try:
             return msgspec.json.decode(arguments_json or "{}", type=self.arguments_type)
         except (msgspec.DecodeError, UnicodeError) as err:
-            raise BadArguments(str(err)) from err
+            # It names the schema, which the model was shown, and what the model wrote
+            raise BadArguments(echo(str(err))) from err
         except RecursionError as err:
-            raise BadArguments("the arguments are nested too deeply") from err
+            raise BadArguments(own("the arguments are nested too deeply")) from err
 
 
 # A registry holds tools of every argument type; only `parse` and `execute` of one tool meet

@@ -5,18 +5,30 @@ A tool shows names, ranges and units as the board gives them and never an except
 
 import asyncio
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Protocol, cast
 
 import msgspec
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
-from agent.link.base import Board, Value
+from agent.link.base import Board, BoardState, Value
+from agent.link.firmware_words import is_ours
 from agent.link.leases import is_at_rest
 from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method, Pin
 from agent.link.octets import limit_of
 from agent.link.packing import is_whole, range_of
 from agent.messages import Effect, ToolResult
+from agent.passage import (
+    Fact,
+    Passage,
+    Provenance,
+    configured,
+    echo,
+    fields,
+    lowest,
+    outside,
+    own,
+)
 from agent.security.binding import Pattern
 from agent.tools.base import (
     MAX_ARGUMENTS_BYTES,
@@ -26,6 +38,7 @@ from agent.tools.base import (
     Tool,
     ToolContext,
 )
+from agent.tools.board_words import description_of, limits_in_words, limits_of, refusal_of, word_of
 
 _EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
 # Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
@@ -44,12 +57,20 @@ class Moved(Protocol):
 
 
 class BoardTools:
-    """The tools of a board; they follow whatever manifest it has learned last."""
+    """The tools of a board; they follow whatever manifest it has learned last.
 
-    def __init__(self, board: Board, moved: Moved | None = None) -> None:
+    Args:
+        named: names and aliases that the owner gave to pins; others that are not in our firmware
+            are the board's own words, and trusted as a sensor is.
+    """
+
+    def __init__(
+        self, board: Board, moved: Moved | None = None, named: Collection[str] = ()
+    ) -> None:
         self._board = board
         self._moved = moved
-        self._tools: tuple[AnyTool, ...] = (BoardInfoTool(board),)
+        self._named = frozenset(named)
+        self._tools: tuple[AnyTool, ...] = (BoardInfoTool(board, self._named),)
         board.on_manifest(self._follow)
 
     def tools(self) -> tuple[AnyTool, ...]:
@@ -59,62 +80,78 @@ class BoardTools:
     def _follow(self, manifest: Manifest) -> None:
         methods = [method for method in manifest.methods if _is_usable(manifest, method)]
         self._tools = (
-            BoardInfoTool(self._board),
-            *(BoardTool(self._board, manifest, method, self._moved) for method in methods),
+            BoardInfoTool(self._board, self._named),
+            *(
+                BoardTool(self._board, manifest, method, self._moved, self._named)
+                for method in methods
+            ),
         )
 
 
 class BoardInfoTool(Tool[NoArguments]):
     """What the board is and what it can do, also while it is away."""
 
+    reads = Provenance.SENSOR
     arguments_type = NoArguments
     effect = Effect.READ
-    description = "State of the board, its pins by name, and what can be asked of it."
+    description = own("State of the board, its pins by name, and what can be asked of it.")
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, named: Collection[str] = ()) -> None:
         self.name = f"{board.name}_info"
         self._board = board
+        self._named = named
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         status, manifest = self._board.status, self._board.manifest
         pins = manifest.pins if manifest else ()
         methods = [one for one in manifest.methods if _is_usable(manifest, one)] if manifest else []
         known_as = manifest.board if manifest else ""
-        info: dict[str, object] = {
-            "state": status.state.value,
-            "board": status.identity.board if status.identity else known_as,
-            "firmware": status.identity.firmware if status.identity else "",
-            "port": status.port,
-            "pins": [{"name": pin.name, "can": list(pin.can), **limits_of(pin)} for pin in pins],
-            "methods": [method.name for method in methods],
+        info: dict[str, Fact] = {
+            "state": status.state,
+            "board": self._word(status.identity.board if status.identity else known_as),
+            "firmware": self._word(status.identity.firmware if status.identity else ""),
+            "port": configured(status.port),
+            "pins": [self._pin(pin) for pin in pins],
+            "methods": [self._word(method.name) for method in methods],
         }
         if status.trouble:
-            info["trouble"] = status.trouble
-        return ToolResult(success=True, text=_json(info))
+            is_away = status.state is BoardState.ABSENT
+            info["trouble"] = (
+                own("{}", configured(status.trouble))
+                if is_away
+                else outside(status.trouble, self.reads, f"board:{self._board.name}")
+            )
+        return ToolResult.done(fields(info))
 
+    def _word(self, text: str) -> Passage:
+        return word_of(self._board, text, self._named)
 
-def limits_of(pin: Pin) -> dict[str, object]:
-    """What the owner has laid down for a pin, in the words of the configuration."""
-    limits = {
-        "danger": "hazard" if pin.safety == "hazard" else "",
-        "max_on_s": pin.max_on_ms / 1000,
-        "min_off_s": pin.min_off_ms / 1000,
-        "max_per_minute": pin.per_minute,
-        "only_while": {name: "on" if value else "off" for name, value in pin.needs},
-    }
-    return {name: limit for name, limit in limits.items() if limit}
+    def _pin(self, pin: Pin) -> dict[str, Fact]:
+        can = [self._word(one) for one in pin.can]
+        told: dict[str, Fact] = {"name": self._word(pin.name), "can": can}
+        # Its limits name other pins
+        return told | limits_in_words(limits_of(pin), [self._word(name) for name, _ in pin.needs])
 
 
 class BoardTool(Tool[Arguments]):
     """One method of the board."""
 
+    reads = Provenance.SENSOR
+
     def __init__(
-        self, board: Board, manifest: Manifest, method: Method, moved: Moved | None = None
+        self,
+        board: Board,
+        manifest: Manifest,
+        method: Method,
+        moved: Moved | None = None,
+        named: Collection[str] = (),
     ) -> None:
         self._moved = moved
+        # Besides these a board can only say something of its own
+        self._named = {*named, *(pin.name for pin in manifest.pins if is_ours(pin.name, named))}
         self._pins = {pin.name: pin for pin in manifest.pins}
         self.name = f"{board.name}_{method.name}"
-        self.description = method.about or f"{method.name} of the board"
+        self.description = description_of(board, manifest, method, named)
         self.effect = _EFFECTS.get(method.safety, Effect.HAZARD)
         self.arguments_type = _arguments_type(manifest, method)
         self._board = board
@@ -145,18 +182,27 @@ class BoardTool(Tool[Arguments]):
         try:
             result = await self._call(values)
         except LinkLost as err:
-            return ToolResult(success=False, text=f"the board is not connected ({err})")
+            why = err.words(self.reads, self._source)
+            return ToolResult.failed(own("the board is not connected ({})", why))
         except OutcomeUnknown as err:
-            return ToolResult(
-                success=False,
-                text=f"it is not known whether {self._method.name} acted, and it is not repeated "
-                f"({err})",
-            )
+            why = err.words(self.reads, self._source)
+            name = self._word(self._method.name)
+            return ToolResult.failed(own(_NOT_KNOWN, name, why))
         except CallRefused as err:
-            reason = err.detail or err.code.replace("_", " ")
-            return ToolResult(success=False, text=f"the board refused: {reason}")
+            why = refusal_of(err, self._named, self._source)
+            return ToolResult.failed(own("the board refused: {}", why))
         self._tell_moved(values, result)
-        return ToolResult(success=True, text=_json(self._answer(values, result)))
+        # The names of its fields are the board's, as its values are
+        least = lowest(self._word(field.name) for field in self._method.result)
+        words = fields(self._answer(values, result))
+        return ToolResult.done(words.below(least.provenance, least.source))
+
+    def _word(self, text: str) -> Passage:
+        return word_of(self._board, text, self._named)
+
+    @property
+    def _source(self) -> str:
+        return f"board:{self._board.name}"
 
     def _tell_moved(self, values: Mapping[str, Value], result: Mapping[str, Value]) -> None:
         if self._moved is None or not self._method.lease:
@@ -178,20 +224,32 @@ class BoardTool(Tool[Arguments]):
             await asyncio.sleep(BUSY_PAUSE_S)
         return await self._board.call(self._method.name, values)
 
-    def _answer(
-        self, values: Mapping[str, Value], result: Mapping[str, Value]
-    ) -> dict[str, object]:
+    def _answer(self, values: Mapping[str, Value], result: Mapping[str, Value]) -> dict[str, Fact]:
         """Which pin it is about, what came back, and in which unit."""
-        pins = {field.name: values[field.name] for field in self._method.arguments if field.pins}
-        fields = self._method.result
-        shown = [field for field in fields if field.name in result or not field.optional]
-        units = {field.name: field.unit for field in shown if field.unit}
-        answer: dict[str, object] = {**pins, **result}
+        named = [field for field in self._method.arguments if field.pins]
+        pins: dict[str, Fact] = {field.name: echo(str(values[field.name])) for field in named}
+        told = self._method.result
+        shown = [field for field in told if field.name in result or not field.optional]
+        units = {field.name: self._word(field.unit) for field in shown if field.unit}
+        said = {
+            field.name: self._said(field, result[field.name])
+            for field in told
+            if field.name in result
+        }
+        answer: dict[str, Fact] = {**pins, **said}
         if len(shown) == 1 and units:
-            answer["unit"] = shown[0].unit
+            answer["unit"] = units[shown[0].name]
         elif units:
             answer["units"] = units
         return answer
+
+    def _said(self, field: Field, value: Value) -> Fact:
+        """A number is no order; bytes are words of whatever is wired to the board."""
+        if not isinstance(value, str):
+            return value
+        if field.format == BYTES_FORMAT:
+            return outside(value, self.reads, self._source)
+        return self._word(value)
 
     def _with_proper_names(self, arguments_json: str) -> str:
         """Aliases and other spellings of names and choices, replaced by the proper ones."""
@@ -208,6 +266,9 @@ class BoardTool(Tool[Arguments]):
         if not isinstance(value, str | int):
             return value
         return self._synonyms.get(name, {}).get(str(value).casefold().strip(), value)
+
+
+_NOT_KNOWN = "it is not known whether {} acted, and it is not repeated ({})"
 
 
 def _is_usable(manifest: Manifest, method: Method) -> bool:

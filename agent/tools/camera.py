@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, own
 from agent.security.environment import PATH
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.picture_program import Album, taken
@@ -31,8 +32,9 @@ class CameraArguments(Arguments, frozen=True):
 class CameraCaptureTool(Tool[CameraArguments]):
     """Takes a still picture into the workspace."""
 
+    reads = Provenance.WEB
     name = "camera_capture"
-    description = "Take a picture with the camera, into the workspace."
+    description = own("Take a picture with the camera, into the workspace.")
     effect = Effect.WRITE
     arguments_type = CameraArguments
 

@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Meta
 
 from agent.errors import BarnacleError, PathRefused
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, own, read
 from agent.security.paths import HERE, Found, open_beneath, open_found, walk_beneath
 from agent.security.sandbox import Sandbox
 from agent.tools import match_program
@@ -113,8 +114,9 @@ class _Texts:
 class ContentSearchTool(Tool[ContentArguments]):
     """Finds lines."""
 
+    reads = Provenance.TOOL
     name = "content_search"
-    description = "Find lines in the workspace's text files that hold a text or fit a pattern."
+    description = own("Find lines in the workspace's text files that hold a text or fit a pattern.")
     effect = Effect.READ
     arguments_type = ContentArguments
 
@@ -130,15 +132,15 @@ class ContentSearchTool(Tool[ContentArguments]):
             else:
                 found = await _by_words(texts, arguments)
         except TimeoutError:
-            return ToolResult(success=False, text="the storage is too slow to look through it all")
+            return ToolResult.failed(own("the storage is too slow to look through it all"))
         except Overstrained as err:
-            return ToolResult(success=False, text=f"{err}: use a simpler pattern, or fewer files")
+            why = own("{}: use a simpler pattern, or fewer files", err.words(self.reads))
+            return ToolResult.failed(why)
         except (BarnacleError, Objected) as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads))
         lines = [{"path": path, "line": line, "text": text} for path, line, text in found]
         more = len(lines) > arguments.limit or not texts.is_whole
-        told = msgspec.json.encode({"found": lines[: arguments.limit], "more": more}).decode()
-        return ToolResult(success=True, text=told, provenance=Provenance.TOOL)
+        return ToolResult.done(read({"found": lines[: arguments.limit], "more": more}, self.reads))
 
 
 async def _by_words(texts: _Texts, arguments: ContentArguments) -> list[Line]:

@@ -7,11 +7,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Protocol, TypeVar
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Passage, Provenance, echo, fields, own
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
 
 _Name = Annotated[
@@ -49,10 +49,11 @@ class Jobs(Protocol):
     All of these raise BadArguments for what is not there or makes no sense.
     """
 
-    async def add(self, wanted: CronAddArguments, context: ToolContext) -> str:
+    async def add(self, wanted: CronAddArguments, context: ToolContext) -> Passage:
         """When it runs first, in words; it is delivered where the context's conversation is."""
 
-    async def listed(self, person: str) -> Sequence[Mapping[str, object]]: ...
+    async def listed(self, person: str) -> Sequence[Mapping[str, Fact]]:
+        """Each as little trusted as the turn that ordered it."""
 
     async def remove(self, name: str, person: str) -> None: ...
 
@@ -68,6 +69,7 @@ A = TypeVar("A", bound=Arguments)
 class _CronTool(Tool[A]):
     """What the tools of jobs have in common: a refusal is a result, and so is what came of it."""
 
+    reads = Provenance.WEB
     effect = Effect.WRITE
 
     def __init__(self, jobs: Jobs) -> None:
@@ -77,11 +79,11 @@ class _CronTool(Tool[A]):
         try:
             told = await self._told(arguments, context)
         except BadArguments as err:
-            return ToolResult(success=False, text=str(err))
-        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+            return ToolResult.failed(err.words(self.reads))
+        return ToolResult.done(fields(told))
 
     @abstractmethod
-    async def _told(self, arguments: A, context: ToolContext) -> Mapping[str, object]:
+    async def _told(self, arguments: A, context: ToolContext) -> Mapping[str, Fact]:
         """Do it, and say what was done."""
 
 
@@ -89,68 +91,62 @@ class CronAddTool(_CronTool[CronAddArguments]):
     """Do or say something at a time."""
 
     name = "cron_add"
-    description = "Do something, or tell this person something, at a time or again and again."
+    description = own("Do something, or tell this person something, at a time or again and again.")
     arguments_type = CronAddArguments
 
-    async def _told(
-        self, arguments: CronAddArguments, context: ToolContext
-    ) -> Mapping[str, object]:
-        return {"job": arguments.name, "first": await self._jobs.add(arguments, context)}
+    async def _told(self, arguments: CronAddArguments, context: ToolContext) -> Mapping[str, Fact]:
+        return {"job": echo(arguments.name), "first": await self._jobs.add(arguments, context)}
 
 
 class CronListTool(_CronTool[NoArguments]):
     """Which jobs there are."""
 
     name = "cron_list"
-    description = "The jobs, when each runs, and what came of it last."
+    description = own("The jobs, when each runs, and what came of it last.")
     effect = Effect.READ
     arguments_type = NoArguments
 
-    async def _told(self, arguments: NoArguments, context: ToolContext) -> Mapping[str, object]:
-        return {"jobs": list(await self._jobs.listed(context.person))}
+    async def _told(self, arguments: NoArguments, context: ToolContext) -> Mapping[str, Fact]:
+        return {"jobs": await self._jobs.listed(context.person)}
 
 
 class CronRemoveTool(_CronTool[CronNameArguments]):
     """Have a job no more."""
 
     name = "cron_remove"
-    description = "Remove a job by its name."
+    description = own("Remove a job by its name.")
     arguments_type = CronNameArguments
 
-    async def _told(
-        self, arguments: CronNameArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    async def _told(self, arguments: CronNameArguments, context: ToolContext) -> Mapping[str, Fact]:
         await self._jobs.remove(arguments.name, context.person)
-        return {"removed": arguments.name}
+        return {"removed": echo(arguments.name)}
 
 
 class CronRunTool(_CronTool[CronNameArguments]):
     """Run a job now."""
 
     name = "cron_run"
-    description = "Run a job once, now, whatever its time is."
+    description = own("Run a job once, now, whatever its time is.")
     arguments_type = CronNameArguments
 
-    async def _told(
-        self, arguments: CronNameArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    async def _told(self, arguments: CronNameArguments, context: ToolContext) -> Mapping[str, Fact]:
         await self._jobs.run(arguments.name, context.person)
-        return {"running": arguments.name}
+        return {"running": echo(arguments.name)}
 
 
 class CronPauseTool(_CronTool[CronPauseArguments]):
     """Have a job wait until it is resumed."""
 
     name = "cron_pause"
-    description = "Pause a job by its name, or have it go on."
+    description = own("Pause a job by its name, or have it go on.")
     arguments_type = CronPauseArguments
 
     async def _told(
         self, arguments: CronPauseArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         paused = not arguments.resume
         await self._jobs.pause(arguments.name, context.person, is_paused=paused)
-        return {"paused" if paused else "resumed": arguments.name}
+        return {"paused" if paused else "resumed": echo(arguments.name)}
 
 
 def cron_tools(jobs: Jobs) -> list[AnyTool]:

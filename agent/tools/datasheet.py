@@ -5,14 +5,14 @@ What a document says is information, never an instruction: it is trusted as file
 
 from typing import Annotated, Protocol
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
 from agent.memory.base import PAGE_MARK, MemoryEntry
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, own, read
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.memory_known import source_of
+from agent.tools.memory_known import source_of, trust_of
 
 MAX_QUERY_CHARS = 500
 MAX_FOUND = 20
@@ -41,8 +41,11 @@ class SearchArguments(Arguments, frozen=True):
 class DatasheetSearchTool(Tool[SearchArguments]):
     """Finds pieces of documents."""
 
+    reads = Provenance.WEB
     name = "datasheet_search"
-    description = "Search the datasheets and notes that the owner put into the documents folder."
+    description = own(
+        "Search the datasheets and notes that the owner put into the documents folder."
+    )
     effect = Effect.READ
     arguments_type = SearchArguments
 
@@ -53,13 +56,9 @@ class DatasheetSearchTool(Tool[SearchArguments]):
         try:
             found = await self._library.search(arguments.query, arguments.limit)
         except MemoryUnavailable as err:
-            return ToolResult(success=False, text=str(err))
-        return ToolResult(
-            success=True,
-            text=msgspec.json.encode({"found": [told(entry) for entry in found]}).decode(),
-            provenance=min((entry.provenance for entry in found), default=None),
-            source=source_of(found),
-        )
+            return ToolResult.failed(err.words(self.reads))
+        pieces = {"found": [told(entry) for entry in found]}
+        return ToolResult.done(read(pieces, trust_of(found), source_of(found)))
 
 
 def told(entry: MemoryEntry) -> dict[str, object]:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, configured, fields, outside, own
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.choice import one_of
 from agent.tools.nested import Order
@@ -23,8 +24,9 @@ MAX_TASK_CHARS = 8000
 class DelegateTool(Tool[Arguments]):
     """Has another agent do something and tells what it answered."""
 
+    reads = Provenance.WEB
     name = "delegate"
-    description = "Have another agent do a task by itself; it knows only what the task says."
+    description = own("Have another agent do a task by itself; it knows only what the task says.")
     # Whatever it does passes the gate by itself
     effect = Effect.READ
 
@@ -39,7 +41,7 @@ class DelegateTool(Tool[Arguments]):
         values = msgspec.structs.asdict(arguments)
         name, agent = values["agent"], self._agents[values["agent"]]
         if context.nested is None:
-            return ToolResult(success=False, text="no other agent can be asked from here")
+            return ToolResult.failed(own("no other agent can be asked from here"))
         order = Order(
             name,
             agent.prompt or f"You are {name}.",
@@ -50,13 +52,14 @@ class DelegateTool(Tool[Arguments]):
             self._timeout_s,
         )
         told = await context.nested(order)
-        text = msgspec.json.encode({"agent": name, "answer": told.text}).decode()
-        if not told.is_whole:
-            text = f"{name} did not end within {self._timeout_s:g} s; some of it may be done"
-            text = f"{text}. By then it had this:\n{told.text}" if told.text else text
-        return ToolResult(
-            success=told.is_whole, text=text, provenance=told.provenance, source=told.source
-        )
+        whom, answer = configured(name), outside(told.text, told.provenance, told.source)
+        if told.is_whole:
+            return ToolResult.done(fields({"agent": whom, "answer": answer}))
+        late = "{} did not end within {} s; some of it may be done"
+        if not told.text:
+            return ToolResult.failed(own(late, whom, self._timeout_s).below(told.provenance))
+        had = own("{}. By then it had this:\n{}", own(late, whom, self._timeout_s), answer)
+        return ToolResult.failed(had)
 
 
 def _arguments(agents: Mapping[str, DelegateSettings]) -> type[Arguments]:

@@ -7,6 +7,7 @@ from msgspec import Meta
 
 from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
+from agent.passage import Passage, Provenance, echo, fields, own
 from agent.security.binding import Dependence
 from agent.security.paths import change_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -33,8 +34,11 @@ class EditArguments(Arguments, frozen=True):
 class FileEditTool(Tool[EditArguments]):
     """Replaces one piece of a text file."""
 
+    reads = Provenance.TOOL
     name = "file_edit"
-    description = "Replace a piece of text that occurs exactly once in a file of the workspace."
+    description = own(
+        "Replace a piece of text that occurs exactly once in a file of the workspace."
+    )
     effect = Effect.WRITE
     arguments_type = EditArguments
 
@@ -46,7 +50,7 @@ class FileEditTool(Tool[EditArguments]):
         return Dependence(self._workspace, (plain(arguments.path),))
 
     async def execute(self, arguments: EditArguments, context: ToolContext) -> ToolResult:
-        def edit() -> dict[str, object]:
+        def edit() -> Passage:
             refuse_others(plain(arguments.path))
             old, new = (text.encode(errors="replace") for text in (arguments.old, arguments.new))
             line = size = 0
@@ -59,9 +63,9 @@ class FileEditTool(Tool[EditArguments]):
                 return changed
 
             change_beneath(self._workspace, plain(arguments.path), change)
-            return {"path": arguments.path, "line": line, "bytes": size}
+            return fields({"path": echo(arguments.path), "line": line, "bytes": size})
 
-        return await in_thread(edit, None)
+        return await in_thread(edit, self.reads)
 
 
 def replaced(content: bytes, old: bytes, new: bytes) -> tuple[int, bytes]:

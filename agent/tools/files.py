@@ -8,15 +8,15 @@ import codecs
 import contextlib
 import io
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import BarnacleError, PathRefused
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Passage, Provenance, echo, fields, own, read
 from agent.security.binding import Dependence
 from agent.security.paths import HERE, list_beneath, open_beneath, write_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -81,8 +81,9 @@ class Excerpt:
 class FileReadTool(Tool[ReadArguments]):
     """Reads lines of a text file, or of the text of a PDF."""
 
+    reads = Provenance.TOOL
     name = "file_read"
-    description = "Read lines of a text file or PDF in the workspace."
+    description = own("Read lines of a text file or PDF in the workspace.")
     effect = Effect.READ
     arguments_type = ReadArguments
     reads_on = True
@@ -95,21 +96,21 @@ class FileReadTool(Tool[ReadArguments]):
         path, first, lines = plain(arguments.path), arguments.first_line, arguments.lines
         documents: list[BinaryIO] = []
 
-        def read() -> dict[str, object]:
+        def look() -> Passage:
             with contextlib.ExitStack() as opened:
                 file = opened.enter_context(open_beneath(self._workspace, path))
                 if self._pages and file.read(len(_PDF)) == _PDF:
                     opened.pop_all()
                     documents.append(file)
-                    return {}
+                    return own("")
                 file.seek(0)
                 return _told(arguments.path, excerpt_of(file, first, lines))
 
-        found = await in_thread(read, _trust_of(path))
+        found = await in_thread(look, self.reads, f"file:{path}")
         if self._pages and documents:
             with documents[0] as file:
                 found = await self._read_pages(self._pages, file, arguments)
-        return replace(found, source=f"file:{path}")
+        return found
 
     async def _read_pages(
         self, pages: ReadPages, file: BinaryIO, arguments: ReadArguments
@@ -120,19 +121,20 @@ class FileReadTool(Tool[ReadArguments]):
                 for number, page in enumerate(await pages(file, PDF_TIMEOUT_S), start=1)
             )
         except BarnacleError as err:
-            return ToolResult(success=False, text=f"this PDF cannot be read: {err}")
+            why = err.words(self.reads, _source(arguments.path))
+            return ToolResult.failed(own("this PDF cannot be read: {}", why))
         # A zero byte in a document's text says nothing
         whole = io.BytesIO(text.replace("\0", "").encode(errors="replace"))
         excerpt = excerpt_of(whole, arguments.first_line, arguments.lines)
-        told = msgspec.json.encode(_told(arguments.path, excerpt)).decode()
-        return ToolResult(success=True, text=told, provenance=Provenance.TOOL)
+        return ToolResult.done(_told(arguments.path, excerpt))
 
 
 class FileWriteTool(Tool[WriteArguments]):
     """Makes or replaces a text file."""
 
+    reads = Provenance.TOOL
     name = "file_write"
-    description = "Write a whole text file in the workspace; an older one is replaced."
+    description = own("Write a whole text file in the workspace; an older one is replaced.")
     effect = Effect.WRITE
     arguments_type = WriteArguments
 
@@ -144,22 +146,23 @@ class FileWriteTool(Tool[WriteArguments]):
         return Dependence(self._workspace, (plain(arguments.path),))
 
     async def execute(self, arguments: WriteArguments, context: ToolContext) -> ToolResult:
-        def write() -> dict[str, object]:
+        def write() -> Passage:
             content = arguments.content.encode(errors="replace")
             if len(content) > MAX_CONTENT_BYTES:
                 raise PathRefused(f"the content is longer than {MAX_CONTENT_BYTES} bytes")
             refuse_others(plain(arguments.path))
             write_beneath(self._workspace, plain(arguments.path), content)
-            return {"path": arguments.path, "bytes": len(content)}
+            return fields({"path": echo(arguments.path), "bytes": len(content)})
 
-        return await in_thread(write, None)
+        return await in_thread(write, self.reads, _source(arguments.path))
 
 
 class FileListTool(Tool[ListArguments]):
     """Lists a folder."""
 
+    reads = Provenance.TOOL
     name = "file_list"
-    description = "List the files and folders of a folder in the workspace."
+    description = own("List the files and folders of a folder in the workspace.")
     effect = Effect.READ
     arguments_type = ListArguments
 
@@ -167,21 +170,19 @@ class FileListTool(Tool[ListArguments]):
         self._workspace = workspace
 
     async def execute(self, arguments: ListArguments, context: ToolContext) -> ToolResult:
-        def listed() -> dict[str, object]:
+        def listed() -> Passage:
             entries = list_beneath(self._workspace, plain(arguments.path) or HERE, MAX_ENTRIES)
-            return {
-                "path": arguments.path,
-                "entries": [
-                    {
-                        "name": entry.name,
-                        "kind": "folder" if entry.is_folder else "file",
-                        "size_bytes": entry.size_bytes,
-                    }
-                    for entry in entries
-                ],
-            }
+            told = [
+                {
+                    "name": entry.name,
+                    "kind": "folder" if entry.is_folder else "file",
+                    "size_bytes": entry.size_bytes,
+                }
+                for entry in entries
+            ]
+            return read({"path": arguments.path, "entries": told}, self.reads)
 
-        return await in_thread(listed, Provenance.TOOL)
+        return await in_thread(listed, self.reads)
 
 
 def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
@@ -207,8 +208,13 @@ def excerpt_of(file: BinaryIO, first_line: int, lines: int) -> Excerpt:
     return Excerpt(text, bool(file.read(1)))
 
 
-def _told(path: str, excerpt: Excerpt) -> dict[str, object]:
-    return {"path": path, "text": excerpt.text, "more": excerpt.more}
+def _told(path: str, excerpt: Excerpt) -> Passage:
+    told = {"path": path, "text": excerpt.text, "more": excerpt.more}
+    return read(told, _trust_of(plain(path)), _source(path))
+
+
+def _source(path: str) -> str:
+    return f"file:{plain(path)}"
 
 
 def _skip_lines(file: BinaryIO, count: int) -> None:
@@ -247,15 +253,12 @@ def plain(path: str) -> str:
     return path.removesuffix("/") if len(path) > 1 else path
 
 
-async def in_thread(
-    job: Callable[[], dict[str, object]], provenance: Provenance | None
-) -> ToolResult:
+async def in_thread(job: Callable[[], Passage], reads: Provenance, source: str = "") -> ToolResult:
+    """What the job tells; a failure is trusted as little as the least of what it may have read."""
     try:
         async with asyncio.timeout(DISK_TIMEOUT_S):
-            found = await asyncio.to_thread(job)
+            return ToolResult.done(await asyncio.to_thread(job))
     except TimeoutError:
-        text = f"the storage did not answer within {DISK_TIMEOUT_S:.0f} s"
-        return ToolResult(success=False, text=text)
+        return ToolResult.failed(own("the storage did not answer within {} s", DISK_TIMEOUT_S))
     except BarnacleError as err:
-        return ToolResult(success=False, text=str(err))
-    return ToolResult(success=True, text=msgspec.json.encode(found).decode(), provenance=provenance)
+        return ToolResult.failed(err.words(reads, source))

@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from agent.errors import BadArguments, BarnacleError, CommandRefused
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, echo, own
 from agent.security.argv import MAX_BYTES, MAX_WORDS, refuse_unreadable
 from agent.security.environment import PATH
 from agent.security.git_settings import FOLDER, git_environment, refuse_nested, refuse_repository
@@ -41,8 +42,11 @@ class GitArguments(Arguments, frozen=True):
 class GitTool(Tool[GitArguments]):
     """Runs a command of git."""
 
+    reads = Provenance.TOOL
     name = "git"
-    description = "Status, log, diff, show, add, commit, branch, checkout of a repository here."
+    description = own(
+        "Status, log, diff, show, add, commit, branch, checkout of a repository here."
+    )
     effect = Effect.WRITE
     arguments_type = GitArguments
 
@@ -55,7 +59,8 @@ class GitTool(Tool[GitArguments]):
         try:
             words_of(arguments)
         except CommandRefused as err:
-            raise BadArguments(str(err)) from err
+            # Nothing but the arguments was looked at
+            raise BadArguments(echo(str(err))) from err
         return arguments
 
     def effect_of(self, arguments: GitArguments) -> Effect:
@@ -74,9 +79,9 @@ class GitTool(Tool[GitArguments]):
             writes = not only_looks(arguments.argv)
             outcome = await self._workshop.sandbox.run(Job(argv, environment, folder, writes))
         except TimeoutError:
-            return ToolResult(success=False, text="the storage is too slow to look through it all")
+            return ToolResult.failed(own("the storage is too slow to look through it all"))
         except BarnacleError as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads, "git"))
         return told(outcome, "git")
 
     def _look(self, command: str, folder: str) -> None:

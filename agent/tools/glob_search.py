@@ -8,7 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from agent.errors import PathRefused
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Passage, Provenance, own, read
 from agent.security.paths import HERE, MAX_PARTS, walk_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import RelativePath, in_thread, is_result, plain
@@ -33,8 +34,9 @@ class GlobArguments(Arguments, frozen=True):
 class GlobSearchTool(Tool[GlobArguments]):
     """Lists files whose path fits a pattern."""
 
+    reads = Provenance.TOOL
     name = "glob_search"
-    description = "Find files in the workspace by a pattern of their names."
+    description = own("Find files in the workspace by a pattern of their names.")
     effect = Effect.READ
     arguments_type = GlobArguments
 
@@ -42,7 +44,7 @@ class GlobSearchTool(Tool[GlobArguments]):
         self._workspace = workspace
 
     async def execute(self, arguments: GlobArguments, context: ToolContext) -> ToolResult:
-        def find() -> dict[str, object]:
+        def find() -> Passage:
             folder = plain(arguments.path) or HERE
             pattern = parts_of_pattern(arguments.pattern)
             paths: list[str] = []
@@ -55,9 +57,9 @@ class GlobSearchTool(Tool[GlobArguments]):
                 if len(paths) > MAX_PATHS:
                     break
             more = len(paths) > MAX_PATHS or looked_at == MAX_LOOKED_AT
-            return {"paths": paths[:MAX_PATHS], "more": more}
+            return read({"paths": paths[:MAX_PATHS], "more": more}, self.reads)
 
-        return await in_thread(find, Provenance.TOOL)
+        return await in_thread(find, self.reads)
 
 
 def beneath(relative: str, folder: str) -> Sequence[str]:

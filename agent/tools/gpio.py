@@ -7,6 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Provenance, configured, fields, own
 from agent.peripherals.gpio import PiPins
 from agent.peripherals.settings import PiPinSettings
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
@@ -27,8 +28,9 @@ def gpio_tools(pins: PiPins) -> list[AnyTool]:
 class GpioListTool(Tool[NoArguments]):
     """What is wired to this machine, and how it stands."""
 
+    reads = Provenance.SENSOR
     name = "gpio_list"
-    description = "The Raspberry Pi's own pins by name, and whether each is on."
+    description = own("The Raspberry Pi's own pins by name, and whether each is on.")
     effect = Effect.READ
     arguments_type = NoArguments
 
@@ -37,14 +39,15 @@ class GpioListTool(Tool[NoArguments]):
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         told = await in_time(lambda: [_told(name, self._pins) for name in self._pins.pins])
-        return _result({"pins": told})
+        return ToolResult.done(fields({"pins": told}))
 
 
 class GpioReadTool(Tool[Arguments]):
     """Reads an input, or what an output was left at."""
 
+    reads = Provenance.SENSOR
     name = "gpio_read"
-    description = "Read whether a pin of the Raspberry Pi itself is on or off."
+    description = own("Read whether a pin of the Raspberry Pi itself is on or off.")
     effect = Effect.READ
 
     def __init__(self, pins: PiPins) -> None:
@@ -54,14 +57,16 @@ class GpioReadTool(Tool[Arguments]):
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         pin = cast("str", msgspec.structs.asdict(arguments)["pin"])
         is_on = await in_time(partial(self._pins.read, pin))
-        return _result({"pin": pin, "value": _SWITCH[is_on]})
+        value = configured(_SWITCH[is_on])
+        return ToolResult.done(fields({"pin": configured(pin), "value": value}))
 
 
 class GpioWriteTool(Tool[Arguments]):
     """Switches an output, which stays so until it is switched again."""
 
+    reads = Provenance.SENSOR
     name = "gpio_write"
-    description = "Switch an output of the Raspberry Pi itself on or off."
+    description = own("Switch an output of the Raspberry Pi itself on or off.")
 
     def __init__(self, pins: PiPins) -> None:
         self._pins = pins
@@ -88,12 +93,13 @@ class GpioWriteTool(Tool[Arguments]):
         name, wanted = values["pin"], values["value"]
         is_on = await in_time(partial(self._pins.write, name, on=wanted == "on"))
         if _SWITCH[is_on] != wanted:
-            return ToolResult(success=False, text=f"{name} was switched {wanted} and is not")
-        told = {"pin": name, "value": wanted}
+            trouble = own("{} was switched {} and is not", configured(name), configured(wanted))
+            return ToolResult.failed(trouble)
+        told: dict[str, Fact] = {"pin": configured(name), "value": configured(wanted)}
         pin = self._pins.pins[name]
         if is_on and pin.max_on_s is not None:
-            return _result({**told, "max_on_s": pin.max_on_s})
-        return _result(told)
+            told["max_on_s"] = pin.max_on_s
+        return ToolResult.done(fields(told))
 
 
 def _arguments(
@@ -112,22 +118,18 @@ def _is_output(pin: PiPinSettings) -> bool:
     return pin.kind == "output"
 
 
-def _told(name: str, pins: PiPins) -> dict[str, object]:
+def _told(name: str, pins: PiPins) -> dict[str, Fact]:
     pin = pins.pins[name]
-    told: dict[str, object] = {
-        "name": name,
+    told: dict[str, Fact] = {
+        "name": configured(name),
         "gpio": pin.gpio,
-        "kind": pin.kind,
-        "value": _SWITCH[pins.read(name)],
+        "kind": configured(pin.kind),
+        "value": configured(_SWITCH[pins.read(name)]),
     }
     if pin.kind == "output":
-        told |= {"safe": pin.safe, "danger": pin.danger}
+        told |= {"safe": configured(pin.safe), "danger": configured(pin.danger)}
     if pin.max_on_s is not None:
         told["max_on_s"] = pin.max_on_s
     if pin.aliases:
-        told["aliases"] = pin.aliases
+        told["aliases"] = [configured(one) for one in pin.aliases]
     return told
-
-
-def _result(told: object) -> ToolResult:
-    return ToolResult(success=True, text=msgspec.json.encode(told).decode())

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Meta
 
 from agent.errors import BadArguments, BarnacleError
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, own, read
 from agent.security.binding import Pattern
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, seen
@@ -47,8 +48,9 @@ class RequestArguments(Arguments, frozen=True):
 class HttpRequestTool(Tool[RequestArguments]):
     """Sends a request."""
 
+    reads = Provenance.WEB
     name = "http_request"
-    description = "Send a request to a web service and get its answer as it is."
+    description = own("Send a request to a web service and get its answer as it is.")
     effect = Effect.NETWORK
     arguments_type = RequestArguments
 
@@ -80,7 +82,7 @@ class HttpRequestTool(Tool[RequestArguments]):
                 WebRequest(arguments.method, arguments.url, headers, content)
             )
         except BarnacleError as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads, arguments.url))
         told: dict[str, object] = {"status": answer.status, "url": answer.url}
         if answer.location:
             told["location"] = seen(answer.location)[:1000]
@@ -91,12 +93,7 @@ class HttpRequestTool(Tool[RequestArguments]):
         else:
             size = f"more than {MAX_BODY_BYTES}" if answer.is_cut else str(len(answer.body))
             told["left_out"] = f"{size} bytes of {seen(answer.media_type)[:60]}, which is no text"
-        return ToolResult(
-            success=True,
-            text=msgspec.json.encode(told).decode(),
-            provenance=Provenance.WEB,
-            source=answer.url,
-        )
+        return ToolResult.done(read(told, self.reads, answer.url))
 
 
 def _complaint(name: str, value: str) -> str:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import Meta
 
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Provenance, configured, echo, fields, outside, own
 from agent.peripherals.i2c import MAX_BYTES, I2cBuses
 from agent.tools.base import AnyTool, Arguments, Tool, ToolContext
 from agent.tools.choice import one_of
@@ -41,8 +42,11 @@ def i2c_tools(buses: I2cBuses) -> list[AnyTool]:
 class I2cScanTool(Tool[Arguments]):
     """Finds what is on a bus."""
 
+    reads = Provenance.SENSOR
     name = "i2c_scan"
-    description = "The addresses, in hex, that answer on an I2C bus of the Raspberry Pi itself."
+    description = own(
+        "The addresses, in hex, that answer on an I2C bus of the Raspberry Pi itself."
+    )
     effect = Effect.READ
 
     def __init__(self, buses: I2cBuses) -> None:
@@ -56,19 +60,20 @@ class I2cScanTool(Tool[Arguments]):
         number = cast("int", msgspec.structs.asdict(arguments)["bus"])
         found = await in_time(partial(self._buses.scan, number))
         names = {
-            f"{device.address:#04x}": name
+            f"{device.address:#04x}": configured(name)
             for name, device in self._buses.devices.items()
             if device.bus == number and device.address in found
         }
-        told = {"bus": number, "addresses": [f"{one:#04x}" for one in found], "known": names}
-        return _result(told)
+        addresses = [own("0x{}", configured(f"{one:02x}")) for one in found]
+        return ToolResult.done(fields({"bus": number, "addresses": addresses, "known": names}))
 
 
 class I2cReadTool(Tool[Arguments]):
     """Reads bytes of one device."""
 
+    reads = Provenance.SENSOR
     name = "i2c_read"
-    description = "Read bytes from a device on an I2C bus of the Raspberry Pi itself."
+    description = own("Read bytes from a device on an I2C bus of the Raspberry Pi itself.")
     effect = Effect.READ
 
     def __init__(self, buses: I2cBuses) -> None:
@@ -85,16 +90,17 @@ class I2cReadTool(Tool[Arguments]):
         values = msgspec.structs.asdict(arguments)
         name, count = values["device"], values["count"]
         register = _register(values)
-        read = await in_time(partial(self._buses.read, name, register, count))
-        told = _place(name, register) | {"bytes": read.hex(" ")}
-        return _result(told, Provenance.SENSOR, source=f"i2c:{name}")
+        got = await in_time(partial(self._buses.read, name, register, count))
+        told = outside(got.hex(" "), self.reads, f"i2c:{name}")
+        return ToolResult.done(fields(_place(name, register) | {"bytes": told}))
 
 
 class I2cWriteTool(Tool[Arguments]):
     """Writes bytes to one of the devices that may be written to."""
 
+    reads = Provenance.SENSOR
     name = "i2c_write"
-    description = "Write bytes to a device on an I2C bus of the Raspberry Pi itself."
+    description = own("Write bytes to a device on an I2C bus of the Raspberry Pi itself.")
 
     def __init__(self, buses: I2cBuses) -> None:
         self._buses = buses
@@ -122,9 +128,10 @@ class I2cWriteTool(Tool[Arguments]):
         name, register = values["device"], _register(values)
         data = bytes.fromhex(values["bytes"])
         if len(data) > MAX_BYTES:
-            return ToolResult(success=False, text=f"at most {MAX_BYTES} bytes are written at once")
+            return ToolResult.failed(own("at most {} bytes are written at once", MAX_BYTES))
         await in_time(partial(self._buses.write, name, register, data))
-        return _result(_place(name, register) | {"written": data.hex(" ")})
+        written = echo(data.hex(" "))
+        return ToolResult.done(fields(_place(name, register) | {"written": written}))
 
 
 def _struct(tool: str, *fields: tuple[str, Any] | tuple[str, Any, Any]) -> type[Arguments]:
@@ -137,11 +144,6 @@ def _register(values: dict[str, Any]) -> int | None:
     return None if register == _NO_REGISTER else register
 
 
-def _place(name: str, register: int | None) -> dict[str, object]:
-    return {"device": name} if register is None else {"device": name, "register": register}
-
-
-def _result(told: object, provenance: Provenance | None = None, source: str = "") -> ToolResult:
-    return ToolResult(
-        success=True, text=msgspec.json.encode(told).decode(), provenance=provenance, source=source
-    )
+def _place(name: str, register: int | None) -> dict[str, Fact]:
+    device = configured(name)
+    return {"device": device} if register is None else {"device": device, "register": register}

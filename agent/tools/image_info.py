@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from agent.messages import Effect, ToolResult
+from agent.passage import Passage, Provenance, configured, echo, fields, own
 from agent.security.paths import open_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import RelativePath, in_thread, plain
@@ -18,8 +19,9 @@ class ImageArguments(Arguments, frozen=True):
 class ImageInfoTool(Tool[ImageArguments]):
     """Tells format and size of a picture: numbers, never a word that somebody wrote into it."""
 
+    reads = Provenance.TOOL
     name = "image_info"
-    description = "Format, width and height of a picture in the workspace."
+    description = own("Format, width and height of a picture in the workspace.")
     effect = Effect.READ
     arguments_type = ImageArguments
 
@@ -27,17 +29,19 @@ class ImageInfoTool(Tool[ImageArguments]):
         self._workspace = workspace
 
     async def execute(self, arguments: ImageArguments, context: ToolContext) -> ToolResult:
-        def look() -> dict[str, object]:
+        def look() -> Passage:
             with open_beneath(self._workspace, plain(arguments.path)) as file:
                 header = header_of(file)
                 size_bytes = file.seek(0, 2)
-            return {
-                "path": arguments.path,
-                "format": header.kind,
-                "width": header.width,
-                "height": header.height,
-                "size_bytes": size_bytes,
-            }
+            return fields(
+                {
+                    "path": echo(arguments.path),
+                    # One of the few that are known, never a word of the file
+                    "format": configured(header.kind),
+                    "width": header.width,
+                    "height": header.height,
+                    "size_bytes": size_bytes,
+                }
+            )
 
-        # No words from outside are in it, so nothing lowers the trust of the turn
-        return await in_thread(look, None)
+        return await in_thread(look, self.reads)

@@ -7,15 +7,15 @@ import logging
 import time
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
 from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope, without_recalled
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, echo, fields, own, read
 from agent.printable import printable_line
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.memory_known import forget_source, source_of
+from agent.tools.memory_known import forget_source, source_of, trust_of
 
 if TYPE_CHECKING:
     from agent.tools.datasheet import Library
@@ -101,8 +101,9 @@ class ForgetArguments(Arguments, frozen=True):
 class MemoryStoreTool(Tool[StoreArguments]):
     """Keeps a memory of the person the turn is for, or of the group that it is in."""
 
+    reads = Provenance.WEB
     name = "memory_store"
-    description = "Remember a fact, a wish or an event beyond this conversation."
+    description = own("Remember a fact, a wish or an event beyond this conversation.")
     effect = Effect.WRITE
     arguments_type = StoreArguments
 
@@ -112,17 +113,17 @@ class MemoryStoreTool(Tool[StoreArguments]):
     async def execute(self, arguments: StoreArguments, context: ToolContext) -> ToolResult:
         content = without_recalled(arguments.content)
         if not content:
-            return ToolResult(success=False, text="that is remembered already")
+            return ToolResult.failed(own("that is remembered already"))
         scope = Scope(context.person, context.conversation)
         try:
             if arguments.for_group:
                 from agent.tools import memory_group  # noqa: PLC0415 - groups alone need it
 
                 if context.group is None:
-                    return ToolResult(success=False, text=memory_group.NO_GROUP_TEXT)
+                    return ToolResult.failed(own(memory_group.NO_GROUP_TEXT))
                 told = (arguments.key, content, context)
                 if not await memory_group.may_store(self._memory, *told):
-                    return ToolResult(success=False, text=memory_group.NOT_THEIRS_TEXT)
+                    return ToolResult.failed(own(memory_group.NOT_THEIRS_TEXT))
                 scope = memory_group.scope_of(context)
             entry = await self._memory.store(
                 arguments.key,
@@ -133,15 +134,17 @@ class MemoryStoreTool(Tool[StoreArguments]):
                 source=context.source,
             )
         except MemoryUnavailable as err:
-            return ToolResult(success=False, text=str(err))
-        return ToolResult(success=True, text=_json({"stored": entry.key}))
+            return ToolResult.failed(err.words(self.reads))
+        # Its key is the argument, or made of the content
+        return ToolResult.done(fields({"stored": echo(entry.key)}))
 
 
 class MemoryRecallTool(Tool[RecallArguments]):
     """Finds the person's memories and the group's, trusted as little as the least of them."""
 
+    reads = Provenance.WEB
     name = "memory_recall"
-    description = "Search what was remembered of this person, in any language."
+    description = own("Search what was remembered of this person, in any language.")
     effect = Effect.READ
     arguments_type = RecallArguments
 
@@ -155,19 +158,14 @@ class MemoryRecallTool(Tool[RecallArguments]):
             found = await self._memory.recall(arguments.query, arguments.limit, scope)
             pieces = await self._pieces(arguments.query)
         except MemoryUnavailable as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads))
         result: dict[str, object] = {"memories": [_told(entry) for entry in found]}
         if pieces:
             from agent.tools import datasheet  # noqa: PLC0415 - only where there are documents
 
             result["documents"] = [datasheet.told(piece) for piece in pieces]
-        read = [*found, *pieces]
-        return ToolResult(
-            success=True,
-            text=_json(result),
-            provenance=min((entry.provenance for entry in read), default=None),
-            source=source_of(read),
-        )
+        every = [*found, *pieces]
+        return ToolResult.done(read(result, trust_of(every), source_of(every)))
 
     async def _pieces(self, query: str) -> list[MemoryEntry]:
         """Beside the memories and never in their place: what documents clearly say about it."""
@@ -185,8 +183,9 @@ class MemoryRecallTool(Tool[RecallArguments]):
 class MemoryForgetTool(Tool[ForgetArguments]):
     """Deletes a memory of the person the turn is for, or all of one source after a question."""
 
+    reads = Provenance.WEB
     name = "memory_forget"
-    description = "Delete a memory for good, or everything that came from one source."
+    description = own("Delete a memory for good, or everything that came from one source.")
     effect = Effect.WRITE
     arguments_type = ForgetArguments
 
@@ -206,17 +205,15 @@ class MemoryForgetTool(Tool[ForgetArguments]):
         try:
             if arguments.source:
                 count = await forget_source(self._memory, arguments.source, scope)
-                return ToolResult(
-                    success=True, text=_json({"forgotten": count > 0, "count": count})
-                )
+                return ToolResult.done(fields({"forgotten": count > 0, "count": count}))
             forgotten = await self._memory.forget(arguments.key, scope)
             if not forgotten and context.group is not None:
                 from agent.tools import memory_group  # noqa: PLC0415 - groups alone need it
 
                 forgotten = await memory_group.forget(self._memory, arguments.key, context)
         except MemoryUnavailable as err:
-            return ToolResult(success=False, text=str(err))
-        return ToolResult(success=True, text=_json({"forgotten": forgotten}))
+            return ToolResult.failed(err.words(self.reads))
+        return ToolResult.done(fields({"forgotten": forgotten}))
 
 
 def _told(entry: MemoryEntry) -> dict[str, str]:
@@ -226,7 +223,3 @@ def _told(entry: MemoryEntry) -> dict[str, str]:
         "provenance": entry.provenance.name.lower(),
         "date": time.strftime("%Y-%m-%d", time.localtime(entry.updated_at_s)),
     }
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

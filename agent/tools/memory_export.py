@@ -1,18 +1,18 @@
 """What is remembered of a person as a file of the workspace, in the format of the snapshots.
 
-Each memory with its source and how far it is trusted: read back by `barnacle memory import`, it is
-worth as much as before, and as any other file read here it is no word of the owner's.
+Each memory with its source and how far it is trusted. Anybody may have changed the file by the
+time that `barnacle memory import` reads it back: it is then trusted as far as the person says who
+brings it in.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from agent.errors import MemoryUnavailable, PathRefused
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, echo, fields, own
 from agent.security.binding import Dependence
 from agent.security.paths import write_beneath
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -37,8 +37,9 @@ class MemoryExportTool(Tool[ExportArguments]):
         render: makes a file of memories that reads back as it was.
     """
 
+    reads = Provenance.TOOL
     name = "memory_export"
-    description = "Write all that is remembered of this person into a Markdown file."
+    description = own("Write all that is remembered of this person into a Markdown file.")
     effect = Effect.WRITE
     arguments_type = ExportArguments
 
@@ -62,11 +63,13 @@ class MemoryExportTool(Tool[ExportArguments]):
             async with asyncio.timeout(DISK_TIMEOUT_S):
                 size_bytes = await asyncio.to_thread(self._write, path, known)
         except MemoryUnavailable as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads))
         except TimeoutError:
-            return ToolResult(success=False, text="the storage did not answer in time")
-        told = {"path": arguments.path, "memories": len(known), "bytes": size_bytes}
-        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+            return ToolResult.failed(own("the storage did not answer in time"))
+        path_told = echo(arguments.path)
+        return ToolResult.done(
+            fields({"path": path_told, "memories": len(known), "bytes": size_bytes})
+        )
 
     def _write(self, path: str, known: Sequence[MemoryEntry]) -> int:
         content = self._render(known)

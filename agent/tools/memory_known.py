@@ -7,12 +7,12 @@ import time
 from collections.abc import Sequence
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import MemoryUnavailable
 from agent.memory.base import MAX_SOURCE_CHARS, Curated, Memory, MemoryEntry, Scope
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, echo, own, read
 from agent.tools.base import Arguments, Tool, ToolContext
 
 MAX_LISTED = 100
@@ -52,8 +52,9 @@ class SourceArguments(Arguments, frozen=True):
 class MemoryListTool(Tool[ListArguments]):
     """Lists what is known of the person the turn is for, the newest first."""
 
+    reads = Provenance.WEB
     name = "memory_list"
-    description = "List what is remembered of this person, with its sources."
+    description = own("List what is remembered of this person, with its sources.")
     effect = Effect.READ
     arguments_type = ListArguments
 
@@ -66,7 +67,7 @@ class MemoryListTool(Tool[ListArguments]):
             found = await self._found(arguments, scope)
             count = await self._memory.count(scope)
         except MemoryUnavailable as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads))
         memories = [_listed(entry) for entry in found]
         return _read({"memories": memories, "count": count}, found)
 
@@ -83,8 +84,9 @@ class MemoryListTool(Tool[ListArguments]):
 class MemorySourceTool(Tool[SourceArguments]):
     """Tells where one memory came from."""
 
+    reads = Provenance.WEB
     name = "memory_source"
-    description = "Tell who said a memory, where and when."
+    description = own("Tell who said a memory, where and when.")
     effect = Effect.READ
     arguments_type = SourceArguments
 
@@ -95,9 +97,9 @@ class MemorySourceTool(Tool[SourceArguments]):
         try:
             entry = await self._memory.get(arguments.key, Scope(context.person))
         except MemoryUnavailable as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads))
         if entry is None:
-            return ToolResult(success=False, text=f"there is no memory {arguments.key!r}")
+            return ToolResult.failed(own("there is no memory '{}'", echo(arguments.key)))
         told = _listed(entry) | {
             "content": entry.content,
             "said_by": SAID_BY[entry.provenance],
@@ -135,6 +137,11 @@ def source_of(entries: Sequence[MemoryEntry]) -> str:
     return min(entries, key=lambda entry: entry.provenance).source if entries else ""
 
 
+def trust_of(entries: Sequence[MemoryEntry]) -> Provenance:
+    """The lowest of them; where there are none nothing was read."""
+    return min((entry.provenance for entry in entries), default=Provenance.OWNER)
+
+
 def day_of(wall_s: float) -> str:
     """The day for people; a time that is none says so."""
     try:
@@ -157,9 +164,4 @@ def _listed(entry: MemoryEntry) -> dict[str, object]:
 
 def _read(told: object, entries: Sequence[MemoryEntry]) -> ToolResult:
     """A result that is trusted as little as the least of what it tells."""
-    return ToolResult(
-        success=True,
-        text=msgspec.json.encode(told).decode(),
-        provenance=min((entry.provenance for entry in entries), default=None),
-        source=source_of(entries),
-    )
+    return ToolResult.done(read(told, trust_of(entries), source_of(entries)))

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from agent.clock import Clock
 from agent.errors import BarnacleError, PathRefused
-from agent.messages import Provenance, ToolResult
+from agent.messages import ToolResult
+from agent.passage import Passage, Provenance, outside, own, read
 from agent.printable import printable_line
 from agent.security.environment import child_environment
 from agent.security.paths import list_beneath, remove_beneath, write_beneath
@@ -65,12 +66,16 @@ async def taken(
     try:
         content = await _output_of(argv, environment)
     except (NotTaken, OSError) as err:
-        return ToolResult(success=False, text=f"no picture was taken: {err}")
-    result = await in_thread(lambda: _keep(album, subject, content), Provenance.WEB)
-    return ToolResult(result.success, result.text, result.provenance, subject)
+        # The program's last words may be anybody's, just as what the picture shows
+        return ToolResult.failed(_complaint_of(err, subject))
+    return await in_thread(lambda: _keep(album, subject, content), Provenance.WEB, subject)
 
 
-def _keep(album: Album, subject: str, content: bytes) -> dict[str, object]:
+def _complaint_of(err: Exception, subject: str) -> Passage:
+    return own("no picture was taken: {}", outside(str(err), Provenance.WEB, subject))
+
+
+def _keep(album: Album, subject: str, content: bytes) -> Passage:
     header = header_of(io.BytesIO(content))
     suffix = _SUFFIXES.get(header.kind, header.kind)
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(album.clock.wall_s()))
@@ -78,7 +83,7 @@ def _keep(album: Album, subject: str, content: bytes) -> dict[str, object]:
     path = f"{FOLDER}/{name}"
     _make_room(album.workspace, subject)
     write_beneath(album.workspace, path, content)
-    return {
+    told = {
         "path": path,
         "format": header.kind,
         "width": header.width,
@@ -86,6 +91,7 @@ def _keep(album: Album, subject: str, content: bytes) -> dict[str, object]:
         "size_bytes": len(content),
         "shown_by": f"[IMAGE:{path}]",
     }
+    return read(told, Provenance.WEB, subject)
 
 
 def _make_room(workspace: Path, subject: str) -> None:

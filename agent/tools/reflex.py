@@ -22,10 +22,13 @@ from agent.link.reflexes import (
     with_proper_names,
 )
 from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Provenance, configured, echo, fields, outside, own, read
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
+from agent.tools.board_words import refusal_of
 
 # The board that is meant when nobody names one; the tools of others bear its name
 _PLAIN_BOARD = "board"
+_ALREADY = "there is a reflex {} already: delete it, or take another name"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,22}")
 _STATES = {
     SlotState.ACTIVE: "active",
@@ -84,10 +87,11 @@ class ReflexTools:
 class ReflexAddTool(Tool[AddArguments]):
     """Gives the board another rule."""
 
+    reads = Provenance.SENSOR
     arguments_type = AddArguments
     # Nobody looks on when a rule acts
     effect = Effect.HAZARD
-    description = (
+    description = own(
         "Teach the board a rule that it runs by itself, also without you: when one or two readings "
         "hold, set an output for a short time, at most once per interval. reflex_list shows them."
     )
@@ -114,27 +118,30 @@ class ReflexAddTool(Tool[AddArguments]):
         try:
             stored = await reflex_slots.read(self._board)
             if arguments.name in _names(manifest, stored.slots):
-                text = (
-                    f"there is a reflex {arguments.name} already: delete it, or take another name"
-                )
-                return ToolResult(success=False, text=text)
+                name = echo(arguments.name)
+                return ToolResult.failed(own(_ALREADY, name))
             await reflex_slots.put(self._board, pack_rule(manifest, arguments))
             stored = await reflex_slots.read(self._board)
         except BadRule as err:
             # The pins have changed while the owner was reading
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(outside(str(err), self.reads, "board"))
         except LinkError as err:
             return _failure(err)
-        added = {"reflex": arguments.name, "rule": _sentence(manifest, arguments)}
+        # The arguments, in the words that the owner was asked with
+        rule = echo(_sentence(manifest, arguments))
+        added: dict[str, Fact] = {"reflex": echo(arguments.name), "rule": rule}
         return _success(added | _note(stored.keeping))
 
 
 class ReflexListTool(Tool[NoArguments]):
     """Every rule that the board has, in words."""
 
+    reads = Provenance.SENSOR
     arguments_type = NoArguments
     effect = Effect.READ
-    description = "The rules that the board runs by itself, how often each acted, and its state."
+    description = own(
+        "The rules that the board runs by itself, how often each acted, and its state."
+    )
 
     def __init__(self, board: Board) -> None:
         self.name = _name_of(board, "reflex_list")
@@ -147,15 +154,21 @@ class ReflexListTool(Tool[NoArguments]):
             told = [_told(manifest, slot) for slot in stored.slots]
         except LinkError as err:
             return _failure(err)
-        return _success({"reflexes": told} | _note(stored.keeping))
+        if not told:
+            return _success({"reflexes": []} | _note(stored.keeping))
+        # Whatever the board gives back, whoever has put it there
+        every = {"reflexes": told, "note": _KEEPING.get(stored.keeping)}
+        shown = {name: value for name, value in every.items() if value}
+        return ToolResult.done(read(shown, self.reads, f"board:{self._board.name}"))
 
 
 class ReflexPauseTool(Tool[PauseArguments]):
     """Lets a rule rest, or act again."""
 
+    reads = Provenance.SENSOR
     arguments_type = PauseArguments
     effect = Effect.WRITE
-    description = "Let a rule of the board rest, or with paused=false let it act again."
+    description = own("Let a rule of the board rest, or with paused=false let it act again.")
 
     def __init__(self, board: Board) -> None:
         self.name = _name_of(board, "reflex_pause")
@@ -176,15 +189,16 @@ class ReflexPauseTool(Tool[PauseArguments]):
             await reflex_slots.enable(self._board, slot.number, is_enabled=not arguments.paused)
         except LinkError as err:
             return _failure(err)
-        return _success({"reflex": arguments.name, "paused": arguments.paused})
+        return _success({"reflex": echo(arguments.name), "paused": arguments.paused})
 
 
 class ReflexDeleteTool(Tool[NamedArguments]):
     """Takes a rule from the board."""
 
+    reads = Provenance.SENSOR
     arguments_type = NamedArguments
     effect = Effect.WRITE
-    description = "Delete a rule that the board runs by itself."
+    description = own("Delete a rule that the board runs by itself.")
 
     def __init__(self, board: Board) -> None:
         self.name = _name_of(board, "reflex_delete")
@@ -199,7 +213,7 @@ class ReflexDeleteTool(Tool[NamedArguments]):
             await reflex_slots.delete(self._board, slot.number)
         except LinkError as err:
             return _failure(err)
-        return _success({"deleted": arguments.name})
+        return _success({"deleted": echo(arguments.name)})
 
 
 def _name_of(board: Board, verb: str) -> str:
@@ -208,7 +222,7 @@ def _name_of(board: Board, verb: str) -> str:
 
 def _manifest(board: Board) -> Manifest:
     if board.manifest is None:
-        raise BadArguments("the board has not been seen yet, so its pins are not known")
+        raise BadArguments(own("the board has not been seen yet, so its pins are not known"))
     return board.manifest
 
 
@@ -257,24 +271,25 @@ def _told(manifest: Manifest, slot: Slot) -> dict[str, object]:
     return told
 
 
-def _note(keeping: Keeping) -> dict[str, object]:
-    return {"note": _KEEPING[keeping]} if keeping in _KEEPING else {}
+def _note(keeping: Keeping) -> dict[str, Fact]:
+    return {"note": configured(_KEEPING[keeping])} if keeping in _KEEPING else {}
 
 
-def _success(value: dict[str, object]) -> ToolResult:
-    return ToolResult(success=True, text=msgspec.json.encode(value).decode())
+def _success(value: dict[str, Fact]) -> ToolResult:
+    return ToolResult.done(fields(value))
 
 
 def _failure(err: LinkError) -> ToolResult:
+    why = err.words(Provenance.SENSOR, "board")
     match err:
         case LinkLost():
-            text = f"the board is not connected ({err})"
+            words = own("the board is not connected ({})", why)
         case OutcomeUnknown():
-            text = f"it is not known whether the board did it ({err}); reflex_list tells"
+            words = own("it is not known whether the board did it ({}); reflex_list tells", why)
         case CallRefused(code="not_supported"):
-            text = "this board's firmware has no reflexes: update it"
+            words = own("this board's firmware has no reflexes: update it")
         case CallRefused() if err.detail:
-            text = f"the board refused: {err.detail}"
+            words = own("the board refused: {}", refusal_of(err, (), "board"))
         case _:
-            text = f"the board refused: {err}"
-    return ToolResult(success=False, text=text)
+            words = own("the board refused: {}", why)
+    return ToolResult.failed(words)

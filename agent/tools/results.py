@@ -9,7 +9,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent.clock import Clock
@@ -34,8 +34,6 @@ MAX_LINE_CHARS = 2000
 _MAX_LOOKED_AT = 1000
 _NAME = re.compile(r"(\d{10})-[0-9a-f]{8}-[a-zA-Z0-9_-]{1,48}\.([a-z]+)\.txt")
 _UNNAMEABLE = re.compile(r"[^a-zA-Z0-9_-]+")
-# Of a result that carried no words from outside
-_OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Results:
             sentence = "the rest could not be kept: the storage did not answer in time"
         except BarnacleError as err:
             sentence = f"the rest could not be kept: {err}"
-        return replace(result, text=shortened(result.text, MAX_RESULT_BYTES, sentence))
+        return result.saying(shortened(result.text, MAX_RESULT_BYTES, sentence))
 
     def _keep(self, tool: str, result: ToolResult) -> str:
         lines = list(_lines_of(result.text))
@@ -69,8 +67,8 @@ class Results:
         what = "the whole" if len(kept) == len(content) else f"the first {MAX_KEPT_BYTES} bytes"
         return f"{what} of {len(lines)} lines is in {path} for a day; file_read reads it in parts"
 
-    def _name(self, tool: str, provenance: Provenance | None) -> str:
-        word = _OWN if provenance is None else provenance.name.lower()
+    def _name(self, tool: str, provenance: Provenance) -> str:
+        word = provenance.name.lower()
         plain = _UNNAMEABLE.sub("_", tool)[:48] or "tool"
         return f"{int(self.clock.wall_s()):010}-{secrets.token_hex(4)}-{plain}.{word}.txt"
 
@@ -99,8 +97,6 @@ def trust_of(name: str) -> Provenance:
     found = _NAME.fullmatch(name)
     if found is None:
         return Provenance.WEB
-    if found[2] == _OWN:
-        return Provenance.TOOL
     by_word = {one.name.lower(): one for one in Provenance}
     return min(Provenance.TOOL, by_word.get(found[2], Provenance.WEB))
 

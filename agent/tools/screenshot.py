@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, own
 from agent.security.environment import PATH
 from agent.tools.base import NoArguments, Tool, ToolContext
 from agent.tools.picture_program import Album, taken
@@ -31,8 +32,9 @@ class Display:
 class ScreenshotTool(Tool[NoArguments]):
     """Takes a picture of the whole screen into the workspace."""
 
+    reads = Provenance.WEB
     name = "screenshot"
-    description = "Take a picture of the screen, into the workspace."
+    description = own("Take a picture of the screen, into the workspace.")
     effect = Effect.WRITE
     arguments_type = NoArguments
 

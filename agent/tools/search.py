@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from agent.memory.text import asked_tokens, tokens
 from agent.messages import Effect, ToolResult, ToolSpec
+from agent.passage import Fact, Passage, Provenance, fields, joined, own
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.tongues import words_for
 
@@ -46,8 +46,9 @@ class ToolSearchTool(Tool[SearchArguments]):
         specs: every tool there is at the moment.
     """
 
+    reads = Provenance.WEB
     name = TOOL_SEARCH
-    description = (
+    description = own(
         "Find further tools by what they do, before you say that something cannot be done; what is "
         "found can be called from then on."
     )
@@ -60,18 +61,20 @@ class ToolSearchTool(Tool[SearchArguments]):
     def spec_naming(self, waiting: Sequence[ToolSpec]) -> ToolSpec:
         """What a model is told of it, with the names of what can be found."""
         plain = self.spec()
-        names = _names(waiting)
-        return ToolSpec(plain.name, f"{plain.description} {names}", plain.parameters, plain.effect)
+        about = joined(" ", [plain.about, _names(waiting)])
+        return ToolSpec(plain.name, about, plain.parameters, plain.effect)
 
     async def execute(self, arguments: SearchArguments, context: ToolContext) -> ToolResult:
         specs = self._specs()
         found = best(arguments.query, specs, MAX_FOUND)
-        told: dict[str, object] = {
-            "tools": [{"name": spec.name, "description": spec.description} for spec in found]
+        told: dict[str, Fact] = {
+            "tools": [
+                {"name": spec.about.saying(spec.name), "description": spec.about} for spec in found
+            ]
         }
         if not found:
             told["there_are"] = _names(specs)
-        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+        return ToolResult.done(fields(told))
 
 
 def best(query: str, specs: Sequence[ToolSpec], limit: int) -> list[ToolSpec]:
@@ -136,11 +139,13 @@ def _texts(schema: object) -> Iterator[str]:
             yield str(value)
 
 
-def _names(specs: Sequence[ToolSpec]) -> str:
+def _names(specs: Sequence[ToolSpec]) -> Passage:
     """As many names as there is room for."""
-    shown: list[str] = []
+    shown: list[Passage] = []
     for spec in specs:
-        if len(", ".join([*shown, spec.name]).encode()) > MAX_NAMES_BYTES:
-            return f"There are {', '.join(shown)} and {len(specs) - len(shown)} more."
-        shown.append(spec.name)
-    return f"There are {', '.join(shown)}."
+        name = spec.about.saying(spec.name)
+        if len(joined(", ", [*shown, name]).text.encode()) > MAX_NAMES_BYTES:
+            left = len(specs) - len(shown)
+            return own("There are {} and {} more.", joined(", ", shown), left)
+        shown.append(name)
+    return own("There are {}.", joined(", ", shown))

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, configured, echo, fields, own
 from agent.printable import printable_line
 from agent.security.binding import Dependence, Pattern
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -71,8 +71,9 @@ class SendArguments(Arguments, frozen=True):
 class SendMessageTool(Tool[SendArguments]):
     """Sends a text of its own, not an answer."""
 
+    reads = Provenance.WEB
     name = "send_message"
-    description = "Write to another paired person, or to one on another channel."
+    description = own("Write to another paired person, or to one on another channel.")
     effect = Effect.NETWORK
     arguments_type = SendArguments
 
@@ -104,14 +105,14 @@ class SendMessageTool(Tool[SendArguments]):
     async def execute(self, arguments: SendArguments, context: ToolContext) -> ToolResult:
         to = self._find(arguments.to)
         is_on_its_way = await self._post(to, arguments.text)
-        state = "on its way" if is_on_its_way else f"kept until {to.channel} is there"
-        told = {"to": to.name, "channel": to.channel, "state": state}
-        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+        channel = configured(to.channel)
+        state = own("on its way") if is_on_its_way else own("kept until {} is there", channel)
+        return ToolResult.done(fields({"to": echo(to.name), "channel": channel, "state": state}))
 
     def _find(self, name: str) -> Addressee:
         everyone = self._addressees.everyone()
         if not everyone:
-            raise BadArguments(NOBODY)
+            raise BadArguments(own(NOBODY))
         for one in everyone:
             if one.name.casefold() == name.casefold().strip():
                 return one

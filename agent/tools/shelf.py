@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from agent.messages import ChatMessage, Role, ToolSpec
+from agent.passage import Passage
 from agent.tools.always import ALWAYS_SHOWN
 from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
@@ -56,8 +57,10 @@ class Shelf:
     def find(self, name: str) -> AnyTool | None:
         return self._search if name == TOOL_SEARCH else self._registry.find(name)
 
-    def nearest(self, name: str) -> list[str]:
-        return nearest(name, self._registry.specs())
+    def nearest(self, name: str) -> list[Passage]:
+        specs = self._registry.specs()
+        about = {spec.name: spec.about for spec in specs}
+        return [about[one].saying(one) for one in nearest(name, specs)]
 
     def divide(self, messages: Sequence[ChatMessage]) -> Division:
         """What a request with these messages shows."""

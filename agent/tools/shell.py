@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import BadArguments, BarnacleError, CommandRefused
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, echo, own, read
 from agent.security.argv import MAX_BYTES, MAX_WORDS, accepted
 from agent.security.binding import Dependence
 from agent.security.environment import child_environment
@@ -58,8 +58,9 @@ class Workshop:
 class ShellTool(Tool[ShellArguments]):
     """Runs a program or a script."""
 
+    reads = Provenance.TOOL
     name = "shell"
-    description = "Run a program such as ls, grep, find, sort or jq by its words, or a script."
+    description = own("Run a program such as ls, grep, find, sort or jq by its words, or a script.")
     effect = Effect.EXECUTE
     arguments_type = ShellArguments
 
@@ -72,7 +73,8 @@ class ShellTool(Tool[ShellArguments]):
         try:
             self._argv(arguments)
         except CommandRefused as err:
-            raise BadArguments(str(err)) from err
+            # Nothing but the arguments was looked at
+            raise BadArguments(echo(str(err))) from err
         return arguments
 
     def effect_of(self, arguments: ShellArguments) -> Effect:
@@ -98,7 +100,7 @@ class ShellTool(Tool[ShellArguments]):
             job = self._workshop.job(argv, arguments.folder, writes=writes)
             outcome = await self._workshop.sandbox.run(job)
         except BarnacleError as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads, "shell"))
         return told(outcome, "shell")
 
     def _argv(self, arguments: ShellArguments) -> tuple[str, ...]:
@@ -129,12 +131,7 @@ def told(outcome: Outcome, source: str) -> ToolResult:
     }
     if outcome.ended:
         fields["ended"] = outcome.ended
-    return ToolResult(
-        success=outcome.exit is not None,
-        text=msgspec.json.encode(fields).decode(),
-        provenance=Provenance.TOOL,
-        source=source,
-    )
+    return ToolResult(outcome.exit is not None, read(fields, Provenance.TOOL, source))
 
 
 def _text(stream: bytes) -> str:

@@ -4,14 +4,15 @@ Anybody may have put a folder there, the agent itself for one: its text is trust
 until the owner has approved exactly these files. The prompt names only what was approved.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
 from agent.errors import PathRefused
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Passage, Provenance, own, read
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
 from agent.tools.files import in_thread
 from agent.tools.skill_approvals import SkillApprovals
@@ -84,8 +85,9 @@ class ViewArguments(Arguments, frozen=True):
 class SkillsListTool(Tool[NoArguments]):
     """Names every skill."""
 
+    reads = Provenance.TOOL
     name = "skills_list"
-    description = "List the skills: instructions for tasks, in folders."
+    description = own("List the skills: instructions for tasks, in folders.")
     effect = Effect.READ
     arguments_type = NoArguments
 
@@ -93,9 +95,9 @@ class SkillsListTool(Tool[NoArguments]):
         self._skills = skills
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
-        def listed() -> dict[str, object]:
+        def listed() -> Passage:
             every = self._skills.every()
-            return {
+            told = {
                 "skills": [
                     {
                         "name": one.name,
@@ -107,15 +109,17 @@ class SkillsListTool(Tool[NoArguments]):
                 ],
                 "refused": [{"name": one.name, "why": one.trouble} for one in every if one.trouble],
             }
+            return read(told, self.reads)
 
-        return await in_thread(listed, Provenance.TOOL)
+        return await in_thread(listed, self.reads)
 
 
 class SkillViewTool(Tool[ViewArguments]):
     """Shows one file of a skill; approved words are the owner's."""
 
+    reads = Provenance.TOOL
     name = "skill_view"
-    description = "Read a skill, or another file of it."
+    description = own("Read a skill, or another file of it.")
     effect = Effect.READ
     arguments_type = ViewArguments
 
@@ -123,10 +127,9 @@ class SkillViewTool(Tool[ViewArguments]):
         self._skills = skills
 
     async def execute(self, arguments: ViewArguments, context: ToolContext) -> ToolResult:
-        trust = Provenance.TOOL
+        source = f"skill:{arguments.name}"
 
-        def view() -> dict[str, object]:
-            nonlocal trust
+        def view() -> Passage:
             skill = self._skills.find(arguments.name)
             if skill is None:
                 raise PathRefused("there is no such skill: skills_list names them")
@@ -137,7 +140,7 @@ class SkillViewTool(Tool[ViewArguments]):
             is_approved = self._skills.is_approved(skill)
             trust = Provenance.OWNER if is_approved else Provenance.TOOL
             told: dict[str, object] = {"name": skill.name, "files": list(skill.files)}
-            return {**told, "approved": is_approved, "text": skill.files[arguments.file]}
+            told |= {"approved": is_approved, "text": skill.files[arguments.file]}
+            return read(told, trust, source)
 
-        found = await in_thread(view, Provenance.TOOL)
-        return replace(found, provenance=trust, source=f"skill:{arguments.name}")
+        return await in_thread(view, self.reads, source)

@@ -7,11 +7,10 @@ import asyncio
 import shutil
 from pathlib import Path
 
-import msgspec
-
 from agent.machine.power import parse_throttled
 from agent.machine.readings import Readings
 from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Passage, Provenance, configured, fields, own
 from agent.tools.base import NoArguments, Tool, ToolContext
 
 # Files of the kernel answer at once; a disk that hangs does not
@@ -30,8 +29,9 @@ class SystemInfoTool(Tool[NoArguments]):
         vcgencmd: the Pi's program for asking its firmware; found by itself if not given.
     """
 
+    reads = Provenance.TOOL
     name = "system_info"
-    description = (
+    description = own(
         "Load, free memory and disk, temperature, under-voltage, throttling, Wi-Fi, card errors "
         "and uptime of this device."
     )
@@ -47,37 +47,38 @@ class SystemInfoTool(Tool[NoArguments]):
             async with asyncio.timeout(READ_TIMEOUT_S):
                 told = await asyncio.to_thread(self._read)
         except TimeoutError:
-            return ToolResult(success=False, text="the device did not tell its state in time")
+            return ToolResult.failed(own("the device did not tell its state in time"))
         if told["throttled"] is None:
-            told["throttled"] = await self._ask_firmware()
-        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+            told["throttled"] = _words(await self._ask_firmware())
+        return ToolResult.done(fields(told))
 
-    def _read(self) -> dict[str, object]:
+    def _read(self) -> dict[str, Fact]:
         readings = self._readings
         memory_mb, room = readings.memory_mb(), readings.room()
         return {
             "load_1min": readings.load_1min(),
             "memory_free_mb": memory_mb.get("MemAvailable"),
             "memory_total_mb": memory_mb.get("MemTotal"),
-            "disk_free_mb": room and room.free_mb,
-            "disk_total_mb": room and room.total_mb,
+            "disk_free_mb": room.free_mb if room else None,
+            "disk_total_mb": room.total_mb if room else None,
             "temperature_c": readings.temperature_c(),
-            "throttled": readings.throttled(),
+            "throttled": _words(readings.throttled()),
             "wifi": self._wifi(),
             "card": self._card(),
             "uptime_s": readings.uptime_s(),
         }
 
-    def _wifi(self) -> dict[str, object] | None:
+    def _wifi(self) -> dict[str, Fact] | None:
         for found in self._readings.wireless():
             return {
-                "interface": found.interface,
+                # The kernel's own name of a device, which no network has a say in
+                "interface": configured(found.interface),
                 "signal_dbm": found.signal_dbm,
                 "quality_percent": found.quality_percent,
             }
         return None
 
-    def _card(self) -> dict[str, object] | None:
+    def _card(self) -> dict[str, Fact] | None:
         card = self._readings.card()
         if card.used_percent is None and not card.errors:
             return None
@@ -108,3 +109,8 @@ class SystemInfoTool(Tool[NoArguments]):
                 process.kill()
                 await process.wait()
         return parse_throttled(said.decode(errors="replace").removeprefix("throttled="))
+
+
+def _words(states: list[str] | None) -> list[Passage] | None:
+    """Sentences of ours, one for each bit of a number."""
+    return None if states is None else [configured(one) for one in states]

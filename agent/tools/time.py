@@ -2,10 +2,9 @@
 
 from datetime import datetime, tzinfo
 
-import msgspec
-
 from agent.clock import Clock
 from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, configured, fields, own
 from agent.tools.base import NoArguments, Tool, ToolContext
 
 # Not from the locale: a model is told in one language
@@ -19,8 +18,9 @@ class TimeNowTool(Tool[NoArguments]):
         timezone: replaces the one that the device is set to.
     """
 
+    reads = Provenance.OWNER
     name = "time_now"
-    description = "The current date, time and weekday."
+    description = own("The current date, time and weekday.")
     effect = Effect.READ
     arguments_type = NoArguments
 
@@ -34,8 +34,8 @@ class TimeNowTool(Tool[NoArguments]):
             self._timezone
         )
         told = {
-            "time": now.isoformat(timespec="seconds"),
-            "weekday": _WEEKDAYS[now.weekday()],
-            "timezone": now.tzname(),
+            "time": configured(now.isoformat(timespec="seconds")),
+            "weekday": configured(_WEEKDAYS[now.weekday()]),
+            "timezone": configured(now.tzname() or ""),
         }
-        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+        return ToolResult.done(fields(told))

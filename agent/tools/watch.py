@@ -12,6 +12,7 @@ from msgspec import Meta
 from agent.errors import BadArguments
 from agent.link.settings import WatchSettings
 from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Provenance, echo, fields, own
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
 
 _Name = Annotated[
@@ -22,8 +23,11 @@ _Name = Annotated[
 class Watches(Protocol):
     """Everything that is watched."""
 
-    async def add(self, name: str, wanted: WatchSettings) -> None:
+    async def add(self, name: str, wanted: WatchSettings, trust: Provenance) -> None:
         """Watch from now on, over restarts too; another one of that name is replaced.
+
+        Args:
+            trust: of the turn that wants it; what it says and asks is worth no more.
 
         Raises:
             BadArguments: there is nothing like that to watch, or no room.
@@ -40,7 +44,7 @@ class Watches(Protocol):
     def prefix(self) -> str:
         """What the names of the tools begin with, where there are several boards."""
 
-    def listed(self) -> Sequence[Mapping[str, object]]:
+    def listed(self) -> Sequence[Mapping[str, Fact]]:
         """Each with its name, what it waits for, and why the board does not tell, if so."""
 
 
@@ -73,7 +77,8 @@ class WatchNameArguments(Arguments, frozen=True):
 class WatchAddTool(Tool[WatchAddArguments]):
     """Tell the owner, or begin a turn, when a reading of the board passes a limit or changes."""
 
-    description = (
+    reads = Provenance.WEB
+    description = own(
         "Watch a reading of the board from now on: tell the owner, or do something, when it goes "
         "above or below a limit or becomes on or off. Without a limit every change counts."
     )
@@ -88,16 +93,20 @@ class WatchAddTool(Tool[WatchAddArguments]):
         wanted = msgspec.structs.asdict(arguments)
         name = wanted.pop("name")
         try:
-            await self._watches.add(name, msgspec.convert(wanted, WatchSettings))
-        except (msgspec.ValidationError, BadArguments) as err:
-            return ToolResult(success=False, text=str(err))
-        return _result({"watching": name})
+            settings = msgspec.convert(wanted, WatchSettings)
+            await self._watches.add(name, settings, context.provenance)
+        except msgspec.ValidationError as err:
+            return ToolResult.failed(echo(str(err)))
+        except BadArguments as err:
+            return ToolResult.failed(err.words(self.reads))
+        return ToolResult.done(fields({"watching": echo(arguments.name)}))
 
 
 class WatchListTool(Tool[NoArguments]):
     """What is watched."""
 
-    description = "What is being watched for the owner, and what keeps it from being watched."
+    reads = Provenance.WEB
+    description = own("What is being watched for the owner, and what keeps it from being watched.")
     effect = Effect.READ
     arguments_type = NoArguments
 
@@ -106,13 +115,14 @@ class WatchListTool(Tool[NoArguments]):
         self._watches = watches
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
-        return _result({"watches": list(self._watches.listed())})
+        return ToolResult.done(fields({"watches": self._watches.listed()}))
 
 
 class WatchRemoveTool(Tool[WatchNameArguments]):
     """Watch something no more."""
 
-    description = "Stop a watch by its name."
+    reads = Provenance.WEB
+    description = own("Stop a watch by its name.")
     effect = Effect.WRITE
     arguments_type = WatchNameArguments
 
@@ -124,11 +134,8 @@ class WatchRemoveTool(Tool[WatchNameArguments]):
         try:
             removed = await self._watches.remove(arguments.name)
         except BadArguments as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads))
+        name = echo(arguments.name)
         if not removed:
-            return ToolResult(success=False, text=f"there is no watch {arguments.name!r}")
-        return _result({"removed": arguments.name})
-
-
-def _result(value: Mapping[str, object]) -> ToolResult:
-    return ToolResult(success=True, text=msgspec.json.encode(value).decode())
+            return ToolResult.failed(own("there is no watch '{}'", name))
+        return ToolResult.done(fields({"removed": name}))

@@ -6,7 +6,8 @@ import msgspec
 from msgspec import Meta
 
 from agent.errors import AddressRefused, BadArguments, BarnacleError, NetworkError
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, echo, own, read
 from agent.security.binding import Pattern
 from agent.security.net import MAX_URL_CHARS
 from agent.security.sandbox import Sandbox
@@ -39,8 +40,9 @@ class FetchArguments(Arguments, frozen=True):
 class WebFetchTool(Tool[FetchArguments]):
     """Reads a page."""
 
+    reads = Provenance.WEB
     name = "web_fetch"
-    description = "Read a page of the web as text; a long one in parts."
+    description = own("Read a page of the web as text; a long one in parts.")
     effect = Effect.NETWORK
     arguments_type = FetchArguments
     reads_on = True
@@ -68,28 +70,18 @@ class WebFetchTool(Tool[FetchArguments]):
                 raise NetworkError(f"the page answered with status {answer.status}")
             title, text = await _read(answer, self._sandbox)
         except BarnacleError as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads, arguments.url))
         begin = (arguments.part - 1) * PART_CHARS
         part = text[begin : begin + PART_CHARS]
         more = len(text) > begin + PART_CHARS or answer.is_cut
         told = {"url": answer.url, "title": title, "text": part, "more": more}
-        return ToolResult(
-            success=True,
-            text=msgspec.json.encode(told).decode(),
-            provenance=Provenance.WEB,
-            source=answer.url,
-        )
+        return ToolResult.done(read(told, self.reads, answer.url))
 
 
 def _leading_elsewhere(answer: WebAnswer) -> ToolResult:
     """Whoever wrote the page chose that place: going there is for the gate to decide."""
     told = {"url": answer.url, "redirects_to": seen(answer.location), "followed": False}
-    return ToolResult(
-        success=True,
-        text=msgspec.json.encode(told).decode(),
-        provenance=Provenance.WEB,
-        source=answer.url,
-    )
+    return ToolResult.done(read(told, Provenance.WEB, answer.url))
 
 
 def refuse_unreachable(web: Web, url: str) -> None:
@@ -97,7 +89,8 @@ def refuse_unreachable(web: Web, url: str) -> None:
     try:
         web.place_of(url)
     except AddressRefused as err:
-        raise BadArguments(str(err)) from err
+        # Nothing but the argument was looked at
+        raise BadArguments(echo(str(err))) from err
 
 
 def is_text(answer: WebAnswer) -> bool:

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from agent.errors import BarnacleError, NetworkError
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, ToolResult
+from agent.passage import Provenance, own, read
 from agent.security.binding import Pattern
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.search_services import Hit, SearchService
@@ -34,8 +35,9 @@ class SearchArguments(Arguments, frozen=True):
 class WebSearchTool(Tool[SearchArguments]):
     """Finds pages."""
 
+    reads = Provenance.WEB
     name = "web_search"
-    description = "Search the web: titles, addresses and a few words of each page."
+    description = own("Search the web: titles, addresses and a few words of each page.")
     effect = Effect.NETWORK
     arguments_type = SearchArguments
 
@@ -53,14 +55,10 @@ class WebSearchTool(Tool[SearchArguments]):
             answer = await self._web.fetch(service.request(arguments.query, arguments.limit))
             found = _read(service, answer)[: arguments.limit]
         except BarnacleError as err:
-            return ToolResult(success=False, text=str(err))
+            return ToolResult.failed(err.words(self.reads, service.name))
         told = {"found": [_told(hit) for hit in found]}
-        return ToolResult(
-            success=True,
-            text=msgspec.json.encode(told).decode(),
-            provenance=Provenance.WEB,
-            source=f"web_search:{self._web.place_of(answer.url).host}",
-        )
+        source = f"web_search:{self._web.place_of(answer.url).host}"
+        return ToolResult.done(read(told, self.reads, source))
 
 
 def _read(service: SearchService, answer: WebAnswer) -> list[Hit]:

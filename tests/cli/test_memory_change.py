@@ -127,8 +127,12 @@ def test_what_is_brought_in_is_trusted_as_said(
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "MEMORY.md").write_text("# Memory\n\n- The goat is called Lin\n")
-    assert main(["memory", "import", str(notes), "--provenance", "owner"]) == exits.OK
-    capsys.readouterr()
+    imported = ["memory", "import", str(notes), "--provenance", "owner"]
+    # Nobody is there to ask
+    assert main(imported) == exits.FAILED
+    assert "take 1 memories of" in capsys.readouterr().err
+    assert main([*imported, "--yes"]) == exits.OK
+    assert "none is trusted more than owner" in capsys.readouterr().out
     main(["memory", "list", "--json"])
     (only,) = json.loads(capsys.readouterr().out)
     assert (only["provenance"], only["person"]) == ("owner", "owner")

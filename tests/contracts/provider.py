@@ -11,7 +11,7 @@ from typing import Any
 from agent.config import Secret
 from agent.errors import ProviderError, TransientProviderError
 from agent.http import HttpClient
-from agent.messages import ChatMessage, Effect, Role, ToolCall, ToolSpec
+from agent.messages import Effect, Role, ToolCall
 from agent.providers.answer import Answer
 from agent.providers.base import ChatRequest, ChatResponse, Stop
 from agent.providers.edge import WireError
@@ -23,6 +23,7 @@ from tests.canaries import secret
 from tests.fakes.llm_server import Call, Reply
 from tests.fakes.llm_talk import heard
 from tests.fakes.llm_transport import OneReplyTransport
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 KEY = secret("provider")
 MODEL = "fake-model"
@@ -31,10 +32,10 @@ WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
 NO_ARGUMENTS = Call("board_info", "{}", "call_2")
 ODD_VALUES = (None, True, -1, 10**30, float("inf"), "", "x", [], {}, [None], {"type": "x"})
 SAMPLING = Sampling(MODEL, 0.5, 500)
-ASKED = ChatRequest((ChatMessage.system("Be brief."), ChatMessage.user("turn the led on")))
+ASKED = ChatRequest((system_said("Be brief."), user_said("turn the led on")))
 TOOLS = (
-    ToolSpec("zoom", "Zooms.", {"type": "object"}, Effect.READ),
-    ToolSpec("board_gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),
+    spec_of("zoom", "Zooms.", {"type": "object"}, Effect.READ),
+    spec_of("board_gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),
 )
 
 
@@ -140,7 +141,7 @@ async def the_same_request_is_the_same_bytes(case: WireCase) -> None:
 
 async def half_a_character_costs_a_character_only(case: WireCase) -> None:
     manner = case.wire.first_manner("service.invalid", MODEL)
-    request = ChatRequest((ChatMessage.user("a \ud83d b"),))
+    request = ChatRequest((user_said("a \ud83d b"),))
     json.loads(case.wire.write(request, SAMPLING, manner).body.decode())
 
 
@@ -148,13 +149,13 @@ async def gaps_in_a_conversation_are_closed(case: WireCase) -> None:
     """Every service has a way to refuse each of these; none of them may reach it."""
     call = ToolCall("c1", "lamp", "{}")
     torn = (
-        ChatMessage.assistant("I am here"),
-        ChatMessage.tool(call, "an answer to nothing"),
-        ChatMessage.user("one"),
-        ChatMessage.assistant("", (call, ToolCall("c2", "lamp", "not json"))),
-        ChatMessage.tool(call, "", is_error=True),
-        ChatMessage.user(""),
-        ChatMessage.user("two"),
+        assistant_said("I am here"),
+        tool_said(call, "an answer to nothing"),
+        user_said("one"),
+        assistant_said("", (call, ToolCall("c2", "lamp", "not json"))),
+        tool_said(call, "", is_error=True),
+        user_said(""),
+        user_said("two"),
     )
     provider = provider_of(case, _reply(case, case.text_only))
     _, ended = await heard(provider, ChatRequest(torn, TOOLS))

@@ -3,6 +3,7 @@ import pytest
 from agent.dispatch.alarm import HOUR_S, Alarm
 from agent.link.events import BoardEvent, When
 from agent.link.settings import WatchSettings
+from agent.messages import Provenance
 
 
 def event(value: float | str, unit: str = "V") -> BoardEvent:
@@ -10,7 +11,7 @@ def event(value: float | str, unit: str = "V") -> BoardEvent:
 
 
 def alarm(**wanted: object) -> Alarm:
-    return Alarm("dry", WatchSettings(pin="a0", **wanted))  # type: ignore[arg-type]  # whatever a test wants
+    return Alarm("dry", WatchSettings(pin="a0", **wanted), Provenance.OWNER)  # type: ignore[arg-type]  # whatever a test wants
 
 
 @pytest.mark.parametrize(
@@ -56,4 +57,4 @@ def test_the_words_hold_the_value() -> None:
 
 
 def test_an_instruction_is_never_a_command() -> None:
-    assert alarm(ask="/estop at {value}").instruction(event(0.75)) == "estop at 0.75 V"
+    assert alarm(ask="/estop at {value}").instruction(event(0.75)).text == "estop at 0.75 V"

@@ -15,6 +15,7 @@ from agent.dispatch.condensing import (
     without_ballast,
 )
 from agent.messages import ChatMessage, Role, ToolCall
+from tests.fakes.said import assistant_said, tool_said, user_said
 
 CALL = ToolCall("1", "lamp", '{"value":"on"}')
 LONG = "x" * 5000
@@ -22,23 +23,23 @@ LONG = "x" * 5000
 
 def turn(number: int, result: str = "ok") -> tuple[ChatMessage, ...]:
     return (
-        ChatMessage.user(f"order {number} [IMAGE:{number}.png]"),
-        ChatMessage.assistant("", (CALL,)),
-        ChatMessage.tool(CALL, result),
-        ChatMessage.assistant(f"done {number}"),
+        user_said(f"order {number} [IMAGE:{number}.png]"),
+        assistant_said("", (CALL,)),
+        tool_said(CALL, result),
+        assistant_said(f"done {number}"),
     )
 
 
 MESSAGES = st.lists(
     st.sampled_from(
         [
-            ChatMessage.user("u"),
-            ChatMessage.assistant("a"),
-            ChatMessage.assistant("", (CALL,)),
-            ChatMessage.assistant("b", (CALL, ToolCall("2", "lamp", "{}"))),
-            ChatMessage.tool(CALL, "r1"),
-            ChatMessage.tool(ToolCall("2", "lamp", "{}"), "r2"),
-            ChatMessage.tool(ToolCall("9", "lamp", "{}"), "nobody's"),
+            user_said("u"),
+            assistant_said("a"),
+            assistant_said("", (CALL,)),
+            assistant_said("b", (CALL, ToolCall("2", "lamp", "{}"))),
+            tool_said(CALL, "r1"),
+            tool_said(ToolCall("2", "lamp", "{}"), "r2"),
+            tool_said(ToolCall("9", "lamp", "{}"), "nobody's"),
         ]
     ),
     max_size=12,
@@ -64,13 +65,13 @@ def test_whatever_was_kept_models_accept_what_is_shown(messages: list[ChatMessag
 
 
 def test_what_a_person_said_in_a_turn_that_never_ended_is_joined_to_the_next() -> None:
-    shown = normalised([ChatMessage.user("hello"), ChatMessage.user("never mind")])
-    assert shown == (ChatMessage.user("hello\n\nnever mind"),)
+    shown = normalised([user_said("hello"), user_said("never mind")])
+    assert shown == (user_said("hello\n\nnever mind"),)
 
 
 def test_a_call_that_was_cut_off_is_said_to_have_no_result() -> None:
-    shown = normalised([ChatMessage.user("go"), ChatMessage.assistant("", (CALL,))])
-    assert shown[-1] == ChatMessage.tool(CALL, NO_RESULT, is_error=True)
+    shown = normalised([user_said("go"), assistant_said("", (CALL,))])
+    assert shown[-1] == tool_said(CALL, NO_RESULT, is_error=True)
 
 
 def test_a_complete_turn_is_left_as_it_is() -> None:
@@ -100,5 +101,5 @@ def test_a_digest_has_the_newest_and_stays_a_page() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "x" * 3000])
 def test_a_digest_has_one_short_line_for_a_message(text: str) -> None:
-    (line,) = digest("", [ChatMessage.user(text)]).splitlines()
+    (line,) = digest("", [user_said(text)]).splitlines()
     assert len(line) < 200

@@ -11,7 +11,7 @@ from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.records import Records
 from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
-from agent.messages import ChatMessage, Effect, Provenance
+from agent.messages import Effect, Provenance
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.audit import Audit
@@ -23,6 +23,7 @@ from agent.tools.registry import Registry
 from agent.tools.settings import DelegateSettings
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
+from tests.fakes.said import system_said, user_said
 from tests.fakes.tools import CountingTool, PageTool
 
 ON = '{"value":"on"}'
@@ -77,7 +78,7 @@ class House:
     async def run(self, provider: Provider, trust: Provenance = Provenance.OWNER) -> TurnOutcome:
         runner = TurnRunner(provider, Registry(self.tools), self.gate, 10)
         seams = TurnSeams(self.owner.ask, self.owner.on_text, self.owner.before_effect)
-        messages = (ChatMessage.system("You are the house."), ChatMessage.user("go"))
+        messages = (system_said("You are the house."), user_said("go"))
         context = ToolContext("terminal", "owner", trust)
         try:
             return await runner.run(messages, context, trust, seams)

@@ -19,7 +19,7 @@ from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import NOT_THE_OWNER_TEXT
 from agent.errors import StorageFull
-from agent.messages import ChatMessage, Effect, Outbound, Provenance
+from agent.messages import Effect, Outbound, Provenance
 from tests.fakes.channel import AskedChannel, FakeChannel, RefusingChannel, message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import prompt_of, running, spoken
@@ -32,6 +32,7 @@ from tests.fakes.provider import (
     StalledProvider,
     calls,
 )
+from tests.fakes.said import assistant_said, user_said
 from tests.fakes.tools import CountingTool
 
 
@@ -289,9 +290,7 @@ async def test_a_stopped_turn_leaves_no_half_history(tmp_path: Path, kept: bool)
     channel, provider = FakeChannel(), StalledProvider()
     async with running(tmp_path, provider, channel) as agent:
         if kept:
-            said = session.History(
-                (ChatMessage.user("a"), ChatMessage.assistant("b")), Provenance.OWNER
-            )
+            said = session.History((user_said("a"), assistant_said("b")), Provenance.OWNER)
             key = message("x").conversation
             await agent.journal.transact(lambda db: session.append(db, key, said))
         await agent.say("think for ever")

@@ -1,5 +1,6 @@
 from agent.dispatch.estimate import tokens_of, tokens_of_text
-from agent.messages import ChatMessage, ToolCall
+from agent.messages import ToolCall
+from tests.fakes.said import assistant_said, tool_said, user_said
 
 
 def test_each_script_is_counted_by_what_a_token_of_it_holds() -> None:
@@ -11,8 +12,8 @@ def test_each_script_is_counted_by_what_a_token_of_it_holds() -> None:
 
 def test_calls_and_results_count_too() -> None:
     call = ToolCall("1", "file_write", '{"path":"a.txt","content":"' + "x" * 300 + '"}')
-    assert tokens_of(ChatMessage.assistant("", (call,))) > 100
-    assert tokens_of(ChatMessage.tool(call, "x" * 300)) > tokens_of(ChatMessage.user("x" * 300))
+    assert tokens_of(assistant_said("", (call,))) > 100
+    assert tokens_of(tool_said(call, "x" * 300)) > tokens_of(user_said("x" * 300))
 
 
 def test_what_cannot_be_encoded_is_counted_all_the_same() -> None:

@@ -1,6 +1,7 @@
 from agent.dispatch.guidance import Guidance
-from agent.messages import ToolCall, ToolResult
+from agent.messages import ToolCall
 from agent.providers.base import ChatResponse, Stop
+from tests.fakes.said import tool_result
 
 CALL = ToolCall("1", "lamp", "{}")
 PROMISE = "I will now turn on the lamp."
@@ -35,7 +36,7 @@ def test_a_failed_call_has_changed_nothing_whatever_its_tool_does() -> None:
     guidance = Guidance()
     for n, value in enumerate(("", "", "in circles")):
         guidance.begin_round()
-        guidance.note(CALL, ToolResult(success=False, text="no"), changes=True)
+        guidance.note(CALL, tool_result(success=False, text="no"), changes=True)
         told, stopped = guidance.end_round()
         assert value in stopped
         assert bool(told) is (n == 1)

@@ -11,17 +11,18 @@ from agent.dispatch.histories import Histories
 from agent.dispatch.journal import MIGRATIONS
 from agent.dispatch.session import History
 from agent.messages import ChatMessage, Provenance, ToolCall
+from tests.fakes.said import assistant_said, tool_said, user_said
 
 CALL = ToolCall("1", "lamp", '{"value":"on"}')
 MOST_TOKENS = 900
 
 # Whole turns, and what is left of some that were cut off or written by an older release
-USUAL = (ChatMessage.user("hello"), ChatMessage.assistant("hi"))
+USUAL = (user_said("hello"), assistant_said("hi"))
 WITH_A_TOOL = (
-    ChatMessage.user("look [IMAGE:a.png]"),
-    ChatMessage.assistant("", (CALL,)),
-    ChatMessage.tool(CALL, "x" * (STALE_RESULT_CHARS + 200)),
-    ChatMessage.assistant("done"),
+    user_said("look [IMAGE:a.png]"),
+    assistant_said("", (CALL,)),
+    tool_said(CALL, "x" * (STALE_RESULT_CHARS + 200)),
+    assistant_said("done"),
 )
 SAID = [
     USUAL,

@@ -18,6 +18,7 @@ from tests.fakes.hooks import (
     ShoutingHook,
 )
 from tests.fakes.provider import ScriptedProvider, calls
+from tests.fakes.said import tool_result
 from tests.fakes.tools import CountingTool
 
 ON, OFF = '{"value":"on"}', '{"value":"off"}'
@@ -26,7 +27,7 @@ CALL = ToolCall("1", "lamp", OFF)
 
 async def lamp(call: ToolCall) -> ToolResult:
     assert (call.call_id, call.name) == ("1", "lamp")
-    return ToolResult(success=False, text=call.arguments_json, provenance=Provenance.WEB)
+    return tool_result(success=False, text=call.arguments_json, provenance=Provenance.WEB)
 
 
 async def test_a_turn_passes_its_hooks_in_order(tmp_path: Path) -> None:
@@ -54,7 +55,7 @@ async def test_hooks_change_words_and_nothing_else() -> None:
     assert (heard.text, heard.sender, heard.provenance) == ("HELLO", "owner", Provenance.OWNER)
     result = await hooks.around(CALL, lamp)
     # A failure stays one, and a stranger's words stay a stranger's
-    assert result == ToolResult(success=False, text=ON.upper(), provenance=Provenance.WEB)
+    assert result == tool_result(success=False, text=ON.upper(), provenance=Provenance.WEB)
     assert await hooks.sending(message("x"), "fine") == "FINE"
 
 
@@ -69,7 +70,7 @@ async def test_a_cancelled_call_is_never_made() -> None:
         raise AssertionError("the tool was used")
 
     result = await Hooks([CancellingHook("before")]).around(CALL, must_not)
-    assert result == ToolResult(success=False, text="not allowed (hook): not that")
+    assert result == tool_result(success=False, text="not allowed (hook): not that")
 
 
 async def test_a_withheld_result_still_happened() -> None:

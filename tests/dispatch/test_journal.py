@@ -11,9 +11,10 @@ from agent.dispatch import inbox, outbox, session
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import MIGRATIONS, InboxState, open_journal
 from agent.dispatch.outbox import MAX_ANNOUNCEMENTS_KEPT
-from agent.messages import Attachment, ChatMessage, Outbound, Provenance, ToolCall
+from agent.messages import Attachment, Outbound, Provenance, ToolCall
 from agent.storage.worker import DatabaseWorker
 from tests.fakes.channel import message
+from tests.fakes.said import assistant_said, tool_said, user_said
 
 
 @pytest.fixture
@@ -145,10 +146,10 @@ async def test_an_older_journal_keeps_its_answers(tmp_path: Path) -> None:
 async def test_history_comes_back_in_order_with_its_tool_calls(journal: DatabaseWorker) -> None:
     call = ToolCall("c1", "lamp", '{"value":"on"}')
     said = (
-        ChatMessage.user("on"),
-        ChatMessage.assistant("", (call,)),
-        ChatMessage.tool(call, "done"),
-        ChatMessage.assistant("It is on."),
+        user_said("on"),
+        assistant_said("", (call,)),
+        tool_said(call, "done"),
+        assistant_said("It is on."),
     )
     await journal.transact(
         lambda db: session.append(db, "c", session.History(said, Provenance.OWNER))

@@ -6,6 +6,7 @@ from agent.messages import Address, Inbound, Provenance
 from tests.fakes.channel import FakeChannel
 from tests.fakes.household import OWNER, Household
 from tests.fakes.owners_places import LOCAL, places_of
+from tests.fakes.said import words
 
 
 class Kept:
@@ -27,7 +28,7 @@ async def test_words_and_turns_reach_the_owners_channel(tmp_path: Path) -> None:
     whereabouts = places_of(home, {"telegram": FakeChannel()})
     owner = ReachedOwner(whereabouts, home.clock, kept.announce, kept.begin)
     await owner.tell("Dry.")
-    await owner.begin("dry", "[dry] water")
+    await owner.begin("dry", words("[dry] water"))
     assert kept.told == [(Address("telegram", OWNER, OWNER), "Dry.")]
     inbound = kept.begun[0]
     assert (inbound.text, inbound.provenance) == ("[dry] water", Provenance.SENSOR)
@@ -40,7 +41,7 @@ async def test_without_a_channel_words_are_kept_with_their_time_and_nothing_is_d
     kept, home = Kept(), Household(tmp_path, is_empty=True)
     owner = ReachedOwner(places_of(home, {}), home.clock, kept.announce, kept.begin)
     await owner.tell("Dry.")
-    await owner.begin("dry", "water the plants")
+    await owner.begin("dry", words("water the plants"))
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(home.clock.wall_s()))
     assert kept.told == [
         (LOCAL, f"{at}: Dry."),

@@ -13,7 +13,7 @@ from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
 from agent.dispatch.records import Circumstances, Records, texts_of
 from agent.errors import StorageFull
-from agent.messages import Effect, Provenance, ToolCall, ToolResult
+from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import Standing, StandingApprovals
 from agent.security.audit import Audit, lines_of
 from agent.security.binding import call_hash
@@ -24,6 +24,7 @@ from agent.security.redact import Redactor
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import Arguments
 from tests.fakes.clock import SteppedClock
+from tests.fakes.said import tool_result
 
 CANARY = "canary-5cc1f0a9"
 CALL = ToolCall("1", "board_gpio_write", '{"pin":"pump","value":"on"}')
@@ -125,13 +126,13 @@ class TestRows:
         is_done: bool,  # noqa: FBT001 - a case of a table
         named: str,
     ) -> None:
-        result = ToolResult(success=is_done, text='{"pin":"pump","value":"on"}')
+        result = tool_result(success=is_done, text='{"pin":"pump","value":"on"}')
         await desk.gate.came_of(CALL, effect, OWNER, AROUND, result)
         (row,) = desk.rows()
         assert (row["kind"], row["ok"], row[named]) == ("effect", is_done, result.text)
 
     async def test_what_was_looked_at_is_not(self, desk: Desk) -> None:
-        result = ToolResult(success=True, text="secret diary")
+        result = tool_result(success=True, text="secret diary")
         await desk.gate.came_of(CALL, Effect.READ, OWNER, AROUND, result)
         assert desk.rows() == []
 
@@ -140,7 +141,7 @@ class TestRows:
         call = ToolCall("1", "http_request", hidden)
         desk.answer = Answer.NO
         await desk.admit(Effect.NETWORK, call=call)
-        result = ToolResult(success=False, text=f"401: {CANARY} is wrong")
+        result = tool_result(success=False, text=f"401: {CANARY} is wrong")
         around = Circumstances("owner", "c", f"https://example.org/?k={CANARY}", "t", {})
         await desk.gate.came_of(call, Effect.NETWORK, OWNER, around, result)
         assert len(desk.rows()) == 3
@@ -258,7 +259,7 @@ class TestNoRoom:
     async def test_what_happened_already_is_told_to_the_log(
         self, desk: Desk, caplog: pytest.LogCaptureFixture
     ) -> None:
-        result = ToolResult(success=True, text="on")
+        result = tool_result(success=True, text="on")
         await desk.gate.came_of(CALL, Effect.ACTUATE, OWNER, AROUND, result)
         assert "what came of board_gpio_write" in caplog.text
 

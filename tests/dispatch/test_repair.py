@@ -2,13 +2,16 @@ import json
 
 from agent.dispatch.repair import MAX_REPAIR_ROUNDS, Repairs, bad_arguments, unknown_tool
 from agent.errors import BadArguments
-from agent.messages import ToolCall
+from agent.messages import Provenance, ToolCall
+from tests.fakes.said import words
 
 CALL = ToolCall("1", "lmp", "{}")
 
 
 def test_an_unknown_tool_is_told_with_the_nearest_and_a_way_to_more() -> None:
-    result = unknown_tool(CALL, ["lamp"])
+    result = unknown_tool(CALL, [words("lamp", Provenance.SENSOR)])
+    # The names of a strange board are its words
+    assert result.provenance is Provenance.SENSOR
     assert not result.success
     assert json.loads(result.text) == {
         "error": "unknown_tool",
@@ -24,7 +27,9 @@ def test_a_name_that_is_far_too_long_is_cut() -> None:
 
 
 def test_bad_arguments_are_told_with_what_does_not_fit() -> None:
-    result = bad_arguments(CALL, BadArguments("Expected `str` - at `$.value`"))
+    result = bad_arguments(CALL, BadArguments("Expected `str` - at `$.value`"), Provenance.WEB)
+    # Nobody says whose words these are
+    assert result.provenance is Provenance.WEB
     assert json.loads(result.text) == {
         "error": "bad_arguments",
         "tool": "lmp",

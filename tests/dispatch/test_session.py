@@ -8,13 +8,14 @@ from agent.dispatch.estimate import tokens_of
 from agent.dispatch.journal import MIGRATIONS
 from agent.dispatch.session import History
 from agent.messages import ChatMessage, Echo, Image, Provenance, Role, ToolCall
+from tests.fakes.said import assistant_said, tool_said, user_said, words
 
 CALL = ToolCall("1", "lamp", '{"value":"on"}')
 TURN = (
-    ChatMessage.user("turn it on"),
-    ChatMessage.assistant("", (CALL,)),
-    ChatMessage.tool(CALL, '{"lamp":"on"}'),
-    ChatMessage.assistant("It is on."),
+    user_said("turn it on"),
+    assistant_said("", (CALL,)),
+    tool_said(CALL, '{"lamp":"on"}'),
+    assistant_said("It is on."),
 )
 
 
@@ -40,7 +41,7 @@ def test_a_turn_comes_back_as_it_was(db: sqlite3.Connection) -> None:
 
 def test_what_a_service_wanted_back_is_not_kept(db: sqlite3.Connection) -> None:
     echo = Echo("anthropic", "claude", '[{"thinking":"secret"}]')
-    keep(db, ChatMessage.user("go"), ChatMessage.assistant("", (CALL,), echo))
+    keep(db, user_said("go"), assistant_said("", (CALL,), echo))
     assert [message.echo for message in session.history(db, "c").messages[:2]] == [None, None]
     (blob,) = db.execute("SELECT group_concat(message) FROM turns").fetchone()
     assert "thinking" not in blob
@@ -48,7 +49,7 @@ def test_what_a_service_wanted_back_is_not_kept(db: sqlite3.Connection) -> None:
 
 def test_pictures_are_not_kept(db: sqlite3.Connection) -> None:
     picture = Image("image/png", "cGl4ZWxz")
-    keep(db, ChatMessage(Role.USER, "what is this? [IMAGE:a.png]", images=(picture,)))
+    keep(db, ChatMessage(Role.USER, words("what is this? [IMAGE:a.png]"), images=(picture,)))
     (message,) = session.history(db, "c").messages
     assert (message.text, message.images) == ("what is this? [IMAGE:a.png]", ())
     (blob,) = db.execute("SELECT group_concat(message) FROM turns").fetchone()
@@ -56,7 +57,7 @@ def test_pictures_are_not_kept(db: sqlite3.Connection) -> None:
 
 
 def test_that_a_result_was_an_error_is_kept(db: sqlite3.Connection) -> None:
-    keep(db, *TURN[:2], ChatMessage.tool(CALL, "error: no", is_error=True))
+    keep(db, *TURN[:2], tool_said(CALL, "error: no", is_error=True))
     assert session.history(db, "c").messages[-1].is_error
 
 
@@ -71,7 +72,7 @@ def test_a_history_is_bounded_in_tokens_and_never_begins_inside_a_turn(
     db: sqlite3.Connection, most: int
 ) -> None:
     for number in range(40):
-        keep(db, ChatMessage.user(f"{number} {'word ' * 20}"), *TURN[1:])
+        keep(db, user_said(f"{number} {'word ' * 20}"), *TURN[1:])
         session.bound(db, "c", most)
         shown = session.history(db, "c").messages
         assert sum(map(tokens_of, shown)) <= most or len(shown) == len(TURN)
@@ -90,17 +91,17 @@ def test_a_bound_is_reached_once_in_many_turns(db: sqlite3.Connection) -> None:
 
 
 def test_what_goes_leaves_a_digest(db: sqlite3.Connection) -> None:
-    keep(db, ChatMessage.user("my cat is called Mia"), ChatMessage.assistant("Nice name."))
+    keep(db, user_said("my cat is called Mia"), assistant_said("Nice name."))
     for _ in range(30):
         keep(db, *TURN)
     session.bound(db, "c", 300)
     shown = session.history(db, "c")
     assert "Mia" not in "".join(message.text for message in shown.messages)
-    assert shown.digest.startswith("- person: my cat is called Mia\n- you: Nice name.")
+    assert shown.digest.text.startswith("- person: my cat is called Mia\n- you: Nice name.")
 
 
 def test_one_turn_that_is_too_long_loses_the_length_of_its_results(db: sqlite3.Connection) -> None:
-    keep(db, *TURN[:2], ChatMessage.tool(CALL, "x" * 50_000), TURN[3])
+    keep(db, *TURN[:2], tool_said(CALL, "x" * 50_000), TURN[3])
     assert session.bound(db, "c", 2000)
     shown = session.history(db, "c").messages
     assert [message.role for message in shown] == [message.role for message in TURN]

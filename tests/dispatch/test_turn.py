@@ -7,7 +7,7 @@ import pytest
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
 from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnOutcome, TurnRunner, TurnSeams
-from agent.messages import ChatMessage, Echo, Effect, Provenance, Role, ToolResult
+from agent.messages import Echo, Effect, Provenance, Role, ToolResult
 from agent.providers.base import ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
@@ -25,6 +25,7 @@ from tests.fakes.provider import (
     UnreachableProvider,
     calls,
 )
+from tests.fakes.said import assistant_said, system_said, tool_result, user_said
 from tests.fakes.tools import (
     BrokenTool,
     CountingTool,
@@ -76,7 +77,7 @@ async def run(
     word: Provenance = Provenance.OWNER,
 ) -> TurnOutcome:
     runner = TurnRunner(provider, Registry(tools), gate, max_iterations=10)
-    messages = (ChatMessage.system("be good"), ChatMessage.user("go"))
+    messages = (system_said("be good"), user_said("go"))
     context = ToolContext("conversation", "owner", provenance)
     return await runner.run(messages, context, word, (person or Person()).seams)
 
@@ -86,7 +87,7 @@ async def test_text_is_the_answer_and_grows_in_the_draft(gate: Gate) -> None:
     outcome = await run(gate, ScriptedProvider("hello"), [], person)
     assert outcome.text == "hello"
     assert person.drafts == ["hello"]
-    assert outcome.added == (ChatMessage.assistant("hello"),)
+    assert outcome.added == (assistant_said("hello"),)
 
 
 async def test_a_tool_runs_and_its_result_reaches_the_model(gate: Gate) -> None:
@@ -148,7 +149,7 @@ class CounterTool(CountingTool):
 
     async def execute(self, arguments: LampArguments, context: ToolContext) -> ToolResult:
         await super().execute(arguments, context)
-        return ToolResult(success=True, text=f'{{"count":{len(self.uses)}}}')
+        return tool_result(success=True, text=f'{{"count":{len(self.uses)}}}')
 
 
 async def test_a_reading_that_changes_is_asked_for_until_the_limit(gate: Gate) -> None:
@@ -207,7 +208,7 @@ class TalkativeTool(CountingTool):
 
     async def execute(self, arguments: LampArguments, context: ToolContext) -> ToolResult:
         text = '{"rows":[' + ",".join(['"a row of the page"'] * 10_000) + "]}"
-        return ToolResult(success=True, text=text, provenance=Provenance.WEB)
+        return tool_result(success=True, text=text, provenance=Provenance.WEB)
 
 
 async def test_a_long_result_is_cut_for_the_model_and_read_on_with_the_same_trust(
@@ -218,7 +219,7 @@ async def test_a_long_result_is_cut_for_the_model_and_read_on_with_the_same_trus
     keeper = Results(tmp_path, SteppedClock())
     context = ToolContext("conversation", "owner", Provenance.OWNER)
     runner = TurnRunner(first, registry, gate, 3, lambda: keeper)
-    asked = (ChatMessage.user("go"),)
+    asked = (user_said("go"),)
     await runner.run(asked, context, Provenance.OWNER, Person().seams)
     told = first.requests[1].messages[-1].text
     assert len(told) <= MAX_RESULT_BYTES
@@ -235,7 +236,7 @@ async def test_a_deed_that_is_only_announced_is_asked_for_once(gate: Gate) -> No
     provider = ScriptedProvider("I will now turn on the lamp.", calls(("lamp", ON)), "It is on.")
     outcome = await run(gate, provider, [lamp])
     announced, nudge = provider.requests[1].messages[-2:]
-    assert announced == ChatMessage.assistant("I will now turn on the lamp.")
+    assert announced == assistant_said("I will now turn on the lamp.")
     assert "called no tool" in nudge.text
     assert len(lamp.uses) == 1
     assert outcome.text == "I will now turn on the lamp.\nIt is on."

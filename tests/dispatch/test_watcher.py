@@ -8,6 +8,7 @@ import pytest
 from agent.dispatch.watcher import MAX_WATCHES, Watcher
 from agent.errors import BadArguments
 from agent.link.settings import WatchSettings
+from agent.messages import Provenance
 from tests.fakes.clock import SteppedClock
 from tests.fakes.events import TalkingBoard
 from tests.fakes.owner import ListeningOwner
@@ -66,7 +67,7 @@ async def test_what_a_chat_has_added_outlives_a_restart_and_is_not_told_again(
 ) -> None:
     board = TalkingBoard()
     async with watching(tmp_path, board) as (watcher, owner):
-        await watcher.add("dry", DRY)
+        await watcher.add("dry", DRY, Provenance.OWNER)
         board.tell("a0", 0.75)
         kept = tmp_path / "watches.json"
         await until(lambda: '"is_beyond": true' in kept.read_text())
@@ -86,7 +87,7 @@ async def test_what_a_chat_has_added_outlives_a_restart_and_is_not_told_again(
 async def test_a_removed_watch_is_silent_and_forgotten(tmp_path: Path) -> None:
     board = TalkingBoard()
     async with watching(tmp_path, board) as (watcher, owner):
-        await watcher.add("dry", DRY)
+        await watcher.add("dry", DRY, Provenance.OWNER)
         assert await watcher.remove("dry")
         assert not await watcher.remove("dry")
         board.tell("a0", 0.7)
@@ -100,8 +101,8 @@ async def test_a_removed_watch_is_silent_and_forgotten(tmp_path: Path) -> None:
 async def test_adding_a_name_again_replaces_it(tmp_path: Path) -> None:
     board = TalkingBoard()
     async with watching(tmp_path, board) as (watcher, owner):
-        await watcher.add("dry", DRY)
-        await watcher.add("dry", WatchSettings(pin="a0", above=3.0, say="Wet."))
+        await watcher.add("dry", DRY, Provenance.OWNER)
+        await watcher.add("dry", WatchSettings(pin="a0", above=3.0, say="Wet."), Provenance.OWNER)
         board.tell("a0", 0.7)
         board.tell("a0", 3.1)
         await until(lambda: owner.told == ["Wet."])
@@ -112,7 +113,7 @@ async def test_what_keeps_a_watch_from_being_watched_is_listed(tmp_path: Path) -
     async with watching(tmp_path, board, {"dry": DRY}) as (watcher, _):
         board.go_away()
         (listed,) = watcher.listed()
-        assert listed["name"] == "dry"
+        assert str(listed["name"]) == "dry"
         assert listed["below"] == 0.8
         assert "not connected" in str(listed["trouble"])
 
@@ -130,13 +131,13 @@ async def test_what_cannot_be_watched_is_refused(
 ) -> None:
     async with watching(tmp_path, TalkingBoard()) as (watcher, _):
         with pytest.raises(BadArguments, match=words):
-            await watcher.add("one", wanted)
+            await watcher.add("one", wanted, Provenance.OWNER)
 
 
 async def test_names_of_the_configuration_are_left_alone(tmp_path: Path) -> None:
     async with watching(tmp_path, TalkingBoard(), {"dry": DRY}) as (watcher, _):
         with pytest.raises(BadArguments, match="another name"):
-            await watcher.add("dry", DRY)
+            await watcher.add("dry", DRY, Provenance.OWNER)
         with pytest.raises(BadArguments, match=r"board\.watch\.dry"):
             await watcher.remove("dry")
 
@@ -159,15 +160,15 @@ async def test_a_watch_of_another_board_is_told_with_its_name(tmp_path: Path) ->
 async def test_there_is_an_end_to_watching(tmp_path: Path) -> None:
     async with watching(tmp_path, TalkingBoard()) as (watcher, _):
         for number in range(MAX_WATCHES):
-            await watcher.add(f"w{number}", DRY)
+            await watcher.add(f"w{number}", DRY, Provenance.OWNER)
         with pytest.raises(BadArguments, match="remove one"):
-            await watcher.add("more", DRY)
+            await watcher.add("more", DRY, Provenance.OWNER)
 
 
 async def test_without_a_board_ever_nothing_can_be_added(tmp_path: Path) -> None:
     async with watching(tmp_path, TalkingBoard(manifest=None)) as (watcher, _):
         with pytest.raises(BadArguments, match="no board"):
-            await watcher.add("dry", DRY)
+            await watcher.add("dry", DRY, Provenance.OWNER)
 
 
 async def test_several_at_once_are_all_told_and_kept(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from agent.link.base import BoardIdentity, BoardState, BoardStatus, Unsubscribe,
 from agent.link.counters import Counters
 from agent.link.manifest import Manifest, read_manifest
 from agent.link.packing import pack
+from agent.passage import configured, echo, own
 
 ON_OFF = ["off", "on"]
 MANIFEST_JSON = json.dumps(
@@ -23,7 +24,8 @@ MANIFEST_JSON = json.dumps(
             {
                 "id": 16,
                 "name": "gpio_write",
-                "about": "Set an output; it returns to its safe value when the lease ends.",
+                "about": "Switch an output on or off. "
+                "It returns to its safe value when nobody renews it.",
                 "arguments": [
                     {"name": "pin", "format": "B", "pins": "out"},
                     {"name": "value", "format": "B", "choices": ON_OFF},
@@ -36,7 +38,7 @@ MANIFEST_JSON = json.dumps(
             {
                 "id": 17,
                 "name": "gpio_read",
-                "about": "Read a pin as on or off.",
+                "about": "Read whether a pin is on or off.",
                 "arguments": [{"name": "pin", "format": "B", "pins": "in"}],
                 "result": [{"name": "value", "format": "B", "choices": ON_OFF}],
                 "safety": "read",
@@ -45,7 +47,7 @@ MANIFEST_JSON = json.dumps(
             {
                 "id": 18,
                 "name": "adc_read",
-                "about": "Measure the voltage at an analogue input.",
+                "about": "Measure the voltage at an analog pin.",
                 "arguments": [{"name": "pin", "format": "B", "pins": "adc"}],
                 "result": [{"name": "value", "format": "H", "unit": "V", "scale": 0.001}],
                 "safety": "read",
@@ -54,7 +56,7 @@ MANIFEST_JSON = json.dumps(
             {
                 "id": 19,
                 "name": "mcu_temperature",
-                "about": "The temperature inside the board's processor.",
+                "about": "Measure the temperature of the board's microcontroller.",
                 "result": [{"name": "value", "format": "h", "unit": "°C", "scale": 0.1}],
                 "safety": "read",
                 "idempotent": True,
@@ -73,7 +75,7 @@ MANIFEST_JSON = json.dumps(
             {"index": 1, "name": "pump", "pin": "PB0", "can": ["in", "out"]},
             {"index": 2, "name": "relay", "pin": "PB1", "can": ["in", "out"]},
             {"index": 3, "name": "button", "pin": "PA0", "aliases": ["key"], "can": ["in"]},
-            {"index": 4, "name": "a0", "pin": "PA1", "aliases": ["analog 0"], "can": ["adc"]},
+            {"index": 4, "name": "a0", "pin": "PA1", "aliases": ["moisture"], "can": ["adc"]},
         ],
     },
     ensure_ascii=False,
@@ -136,21 +138,21 @@ class FakeBoard:
 
     async def call(self, method: str, arguments: Mapping[str, Value]) -> dict[str, Value]:
         if not self.plugged_in or self.manifest is None:
-            raise LinkLost(self.trouble)
+            raise LinkLost(configured(self.trouble))
         described = self.manifest.method(method)
         if described is None:
-            raise CallRefused("not_supported", f"this board has no {method}")
+            raise CallRefused("not_supported", echo(f"this board has no {method}"))
         pack(self.manifest, described, arguments)
         result = self._run(method, arguments)
         if self.loses_next_answer:
             self.loses_next_answer = False
             self.unplug()
-            raise OutcomeUnknown("the connection was lost before the answer came")
+            raise OutcomeUnknown(own("the connection was lost before the answer came"))
         return result
 
     async def exchange(self, method: int, arguments: bytes) -> bytes:
         if not self.plugged_in:
-            raise LinkLost(self.trouble)
+            raise LinkLost(configured(self.trouble))
         if method not in self.link_methods:
             raise CallRefused("not_supported", "this board has no such method")
         return self.link_methods[method](arguments)

@@ -34,6 +34,7 @@ from agent.tools.registry import Registry
 from tests.fakes.channel import message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import PreparedMemory
+from tests.fakes.said import words
 
 OFFER = Offer("fakes", "usual", {"fast": "groq:tiny"}, ("groq:large",))
 
@@ -83,7 +84,7 @@ async def running(
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
     seams = (journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
     hurts: list[str] = []
-    parts = Parts(*seams, hooks=hooks or Hooks(), machine=lambda: hurts)
+    parts = Parts(*seams, hooks=hooks or Hooks(), machine=lambda: [words(one) for one in hurts])
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from agent.dispatch.hooks import Cancel, Hook
 from agent.messages import Inbound, Provenance, ToolCall, ToolResult
+from tests.fakes.said import tool_result
 
 
 class LoggingHook(Hook):
@@ -47,7 +48,7 @@ class ShoutingHook(Hook):
         return ToolCall("another-id", "another_tool", call.arguments_json.replace("off", "on"))
 
     async def after_tool_call(self, call: ToolCall, result: ToolResult) -> ToolResult | Cancel:
-        return ToolResult(success=True, text=result.text.upper(), provenance=None)
+        return tool_result(success=True, text=result.text.upper())
 
     async def on_message_sending(self, inbound: Inbound, text: str) -> str | Cancel:
         return text.upper()

@@ -7,7 +7,6 @@ from contextlib import aclosing, asynccontextmanager
 from agent.config import Secret
 from agent.errors import ProviderError
 from agent.http import HttpClient
-from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.providers.completions.dialect import Dialect
 from agent.providers.create import service_provider
@@ -17,9 +16,10 @@ from agent.providers.settings import ProviderSettings
 from tests.canaries import secret
 from tests.fakes.llm_server import Call, LlmServer, Reply, Respond, running
 from tests.fakes.llm_transport import OneReplyTransport
+from tests.fakes.said import user_said
 
 KEY = secret("provider")
-ASKED = ChatRequest((ChatMessage.user("turn the led on"),))
+ASKED = ChatRequest((user_said("turn the led on"),))
 WRITE = Call("board_gpio_write", '{"pin":"led","value":"on"}')
 TEXT = "Gern! 好的,打开灯 💡 — fertig."
 

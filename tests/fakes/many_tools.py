@@ -1,8 +1,10 @@
 """A registry with more tools than a model is shown at once, with the words of the real ones."""
 
 from agent.messages import Effect, Provenance, ToolResult
+from agent.passage import echo
 from agent.tools.base import AnyTool, Arguments, Tool, ToolContext
 from agent.tools.registry import Registry
+from tests.fakes.said import tool_result
 
 # Names and descriptions as a board with its devices has them
 WORDS = {
@@ -34,17 +36,18 @@ class PinArguments(Arguments, frozen=True):
 class NamedTool(Tool[PinArguments]):
     """Does nothing, under whatever name it is given."""
 
+    reads = Provenance.WEB
     effect = Effect.READ
     arguments_type = PinArguments
 
     def __init__(self, name: str, description: str) -> None:
         self.name = name
-        self.description = description
+        self.description = echo(description)
         self.uses: list[Provenance] = []
 
     async def execute(self, arguments: PinArguments, context: ToolContext) -> ToolResult:
         self.uses.append(context.provenance)
-        return ToolResult(success=True, text=f'{{"done":"{self.name}"}}')
+        return tool_result(success=True, text=f'{{"done":"{self.name}"}}')
 
 
 def many_tools() -> list[AnyTool]:

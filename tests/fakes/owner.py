@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from agent.passage import Passage
+
 
 @dataclass
 class ListeningOwner:
@@ -13,5 +15,5 @@ class ListeningOwner:
     async def tell(self, text: str) -> None:
         self.told.append(text)
 
-    async def begin(self, subject: str, text: str) -> None:
-        self.begun.append((subject, text))
+    async def begin(self, subject: str, words: Passage) -> None:
+        self.begun.append((subject, words.text))

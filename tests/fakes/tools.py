@@ -2,7 +2,9 @@
 
 from agent.errors import LinkLost
 from agent.messages import Effect, Provenance, ToolResult
+from agent.passage import own
 from agent.tools.base import Arguments, Tool, ToolContext
+from tests.fakes.said import tool_result
 
 
 class LampArguments(Arguments, frozen=True):
@@ -12,12 +14,13 @@ class LampArguments(Arguments, frozen=True):
 class CountingTool(Tool[LampArguments]):
     """Succeeds, and keeps who used it with what."""
 
+    reads = Provenance.WEB
     name = "lamp"
-    description = "Set the lamp."
+    description = own("Set the lamp.")
     arguments_type = LampArguments
 
     def __init__(
-        self, effect: Effect = Effect.ACTUATE, provenance: Provenance | None = None
+        self, effect: Effect = Effect.ACTUATE, provenance: Provenance = Provenance.OWNER
     ) -> None:
         self.effect = effect
         self._provenance = provenance
@@ -25,7 +28,7 @@ class CountingTool(Tool[LampArguments]):
 
     async def execute(self, arguments: LampArguments, context: ToolContext) -> ToolResult:
         self.uses.append((arguments.value, context))
-        return ToolResult(
+        return tool_result(
             success=True, text=f'{{"lamp":"{arguments.value}"}}', provenance=self._provenance
         )
 
@@ -34,7 +37,7 @@ class PageTool(CountingTool):
     """Reads a page that anybody could have written."""
 
     name = "page"
-    description = "Read a page."
+    description = own("Read a page.")
 
     def __init__(self) -> None:
         super().__init__(Effect.READ, Provenance.WEB)
@@ -55,4 +58,4 @@ class UnpluggedTool(CountingTool):
     name = "unplugged"
 
     async def execute(self, arguments: LampArguments, context: ToolContext) -> ToolResult:
-        raise LinkLost("the board is not connected")
+        raise LinkLost(own("the board is not connected"))

@@ -15,7 +15,7 @@ from agent.dispatch.journal import open_journal
 from agent.embeddings.none import NoEmbedder
 from agent.errors import QuotaExhausted
 from agent.http import HttpClient
-from agent.messages import ChatMessage, Role, ToolCall
+from agent.messages import Role, ToolCall
 from agent.providers.base import ChatRequest, Provider
 from agent.providers.section import MainProviderSettings
 from agent.settings import Settings
@@ -23,20 +23,21 @@ from tests.canaries import secret
 from tests.contracts.test_provider import CASES
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import Reply, failed, running, streamed
+from tests.fakes.said import assistant_said, system_said, tool_said, user_said
 from tests.oracles.test_clients import ORACLES
 
-ASKED = ChatRequest((ChatMessage.user("is the lamp on?"),))
+ASKED = ChatRequest((user_said("is the lamp on?"),))
 CALL = ToolCall("call_1", "board_info", "{}")
 HISTORY = (
-    ChatMessage.system("be brief, said the first system message"),
-    ChatMessage.system("it is noon, said the second"),
-    ChatMessage.user("the first question"),
-    ChatMessage.assistant("the first answer"),
-    ChatMessage.user("the second question"),
-    ChatMessage.assistant("the second answer", (CALL,)),
-    ChatMessage.tool(CALL, "the result of the tool"),
-    ChatMessage.assistant("the third answer"),
-    ChatMessage.user("the last question"),
+    system_said("be brief, said the first system message"),
+    system_said("it is noon, said the second"),
+    user_said("the first question"),
+    assistant_said("the first answer"),
+    user_said("the second question"),
+    assistant_said("the second answer", (CALL,)),
+    tool_said(CALL, "the result of the tool"),
+    assistant_said("the third answer"),
+    user_said("the last question"),
 )
 
 

@@ -12,7 +12,6 @@ from agent.dispatch.journal import open_journal
 from agent.embeddings.none import NoEmbedder
 from agent.errors import SpendingLimit
 from agent.http import HttpClient
-from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest, Provider
 from agent.providers.ledger import read_day, today
 from agent.providers.section import MainProviderSettings
@@ -23,6 +22,7 @@ from tests.fakes.channel import FakeChannel
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import running as dispatching
 from tests.fakes.llm_server import Call, Reply, running, sse, streamed
+from tests.fakes.said import user_said
 from tests.fakes.tools import CountingTool
 
 # A request of these tests
@@ -66,7 +66,7 @@ def limited(base_url: str, http: HttpClient, journal: DatabaseWorker, tokens: in
 
 async def ask(provider: Provider, conversation: str) -> bool:
     """Whether it was answered."""
-    request = ChatRequest((ChatMessage.user("hi"),), conversation=conversation)
+    request = ChatRequest((user_said("hi"),), conversation=conversation)
     try:
         await provider.chat(request)
     except SpendingLimit:

@@ -15,7 +15,8 @@ from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.pdf import pages_of
 from agent.memory.sqlite import SqliteMemory
-from agent.messages import ChatMessage, Effect, Provenance, ToolResult
+from agent.messages import Effect, Provenance, ToolResult
+from agent.passage import own
 from agent.security.approvals import Standing, StandingApprovals
 from agent.security.binding import NOTHING, Pattern, pattern_hash
 from agent.security.estop import EmergencyStop
@@ -36,6 +37,7 @@ from tests.fakes.injections import DRESSES
 from tests.fakes.obedient import ObedientProvider, Wish
 from tests.fakes.pages import PreparedWeb, page
 from tests.fakes.pdfs import pdf
+from tests.fakes.said import tool_result, user_said
 
 PRIVATE = "private-7c1e40"
 NEWS, EVIL = "https://news.example.org/basil", "https://evil.example.com/take"
@@ -111,14 +113,16 @@ def documents() -> list[Document]:
 class McpLikeTool(Tool[NoArguments]):
     """A server of somebody else: its words are a stranger's."""
 
-    name, description, effect = "mcp_lookup", "Look something up elsewhere.", Effect.READ
+    reads = Provenance.WEB
+    name, effect = "mcp_lookup", Effect.READ
+    description = own("Look something up elsewhere.")
     arguments_type = NoArguments
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
-        return ToolResult(success=True, text=self._text, provenance=WEB, source="mcp:lookup")
+        return tool_result(success=True, text=self._text, provenance=WEB, source="mcp:lookup")
 
 
 class Garden:
@@ -210,7 +214,7 @@ class Garden:
         text = self.document.text if self.document.way in SPOKEN else "what do you find there?"
         context = ToolContext("chat", "owner", trust)
         seams = TurnSeams(self.ask, self.nothing, self.nothing)
-        return await self.runner.run((ChatMessage.user(text),), context, trust, seams)
+        return await self.runner.run((user_said(text),), context, trust, seams)
 
 
 @pytest.fixture
@@ -298,5 +302,5 @@ async def test_on_the_owners_own_word_the_same_act_happens(
         ToolContext("chat", "owner", OWNER),
         TurnSeams(garden.ask, garden.nothing, garden.nothing),
     )
-    await garden.runner.run((ChatMessage.user("pump on"),), context, OWNER, seams)
+    await garden.runner.run((user_said("pump on"),), context, OWNER, seams)
     assert garden.board.record[0] == ("pump", "on")

@@ -13,7 +13,8 @@ from agent.dispatch.gate import Gate
 from agent.dispatch.questions import MAX_SHOWN_CHARS, Granted
 from agent.dispatch.records import Circumstances
 from agent.dispatch.turn import TurnRunner, TurnSeams
-from agent.messages import ChatMessage, Effect, Provenance, ToolCall, ToolResult
+from agent.messages import Effect, Provenance, ToolCall, ToolResult
+from agent.passage import own
 from agent.security.approvals import GRANT_S, ApprovalVoid, StandingApprovals
 from agent.security.binding import Dependence, Pattern
 from agent.security.estop import EmergencyStop
@@ -22,6 +23,7 @@ from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.registry import Registry
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
+from tests.fakes.said import tool_result, user_said
 
 SCRIPT = "water.sh"
 OWNER, WEB = Provenance.OWNER, Provenance.WEB
@@ -36,8 +38,9 @@ class RunArguments(Arguments, frozen=True):
 class RunTool(Tool[RunArguments]):
     """Stands for a program that is run in the workspace: it keeps what the script said then."""
 
+    reads = Provenance.WEB
     name = "run"
-    description = "Run a script."
+    description = own("Run a script.")
     effect = EXECUTE
     arguments_type = RunArguments
 
@@ -50,7 +53,7 @@ class RunTool(Tool[RunArguments]):
 
     async def execute(self, arguments: RunArguments, context: ToolContext) -> ToolResult:
         self.ran.append((self.folder / arguments.program).read_text())
-        return ToolResult(success=True, text="{}")
+        return tool_result(success=True, text="{}")
 
 
 async def nothing(*_: object) -> None:
@@ -88,7 +91,7 @@ class Desk:
         runner = TurnRunner(provider, Registry([self.tool]), self.gate, 3)
         seams = TurnSeams(self.ask, nothing, self.before_act)
         context = ToolContext("c", "owner", trust, "https://a.example/")
-        said = await runner.run((ChatMessage.user("go"),), context, trust, seams)
+        said = await runner.run((user_said("go"),), context, trust, seams)
         return next(one.text for one in said.added if one.tool_name == "run")
 
     def swap_folder(self) -> None:
@@ -313,7 +316,7 @@ async def test_of_a_name_that_stands_twice_what_acts_is_shown(desk: Desk) -> Non
     runner = TurnRunner(provider, Registry([desk.tool]), desk.gate, 3)
     seams = TurnSeams(desk.ask, nothing, nothing)
     context = ToolContext("c", "owner", OWNER)
-    await runner.run((ChatMessage.user("go"),), context, OWNER, seams)
+    await runner.run((user_said("go"),), context, OWNER, seams)
     assert desk.questions[0].arguments_json == f'{{"program":"{SCRIPT}"}}'
     assert desk.tool.ran == ["water the tomatoes"]
 

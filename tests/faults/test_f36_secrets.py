@@ -25,6 +25,7 @@ from agent.embeddings.settings import EmbeddingsSettings
 from agent.errors import EmbedderUnavailable
 from agent.http import HttpClient
 from agent.messages import Effect, Provenance, ToolResult
+from agent.passage import own
 from agent.providers.base import ChatResponse
 from agent.settings import Paths, Settings
 from agent.tools.base import Arguments, Tool, ToolContext
@@ -36,6 +37,7 @@ from tests.fakes.channel import LocalChannel, message
 from tests.fakes.pages import PreparedWeb, page
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.raw_server import serving
+from tests.fakes.said import tool_result
 from tests.fakes.workspace import used
 
 KEY, MORE, SEARCH, OTHER = (secret(name) for name in ("provider", "more", "search", "other"))
@@ -60,7 +62,8 @@ key = "{SEARCH}"
 class BreakingTool(Tool[Arguments]):
     """Breaks with a key in its error, as a library does that quotes its arguments."""
 
-    name, description = "breaks", "Break."
+    reads = Provenance.WEB
+    name, description = "breaks", own("Break.")
     effect = Effect.WRITE
     arguments_type = Arguments
 
@@ -75,7 +78,8 @@ class BreakingTool(Tool[Arguments]):
 class TellingTool(Tool[Arguments]):
     """Returns a key, as a file or a page may."""
 
-    name, description = "tells", "Tell."
+    reads = Provenance.WEB
+    name, description = "tells", own("Tell.")
     effect = Effect.WRITE
     arguments_type = Arguments
 
@@ -83,7 +87,7 @@ class TellingTool(Tool[Arguments]):
         self._text = text
 
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
-        return ToolResult(success=True, text=json.dumps({"text": f"the key is {self._text}"}))
+        return tool_result(success=True, text=json.dumps({"text": f"the key is {self._text}"}))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
 from agent.dispatch.turn import TurnRunner, TurnSeams
-from agent.messages import ChatMessage, Effect, Provenance
+from agent.messages import Effect, Provenance
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy
@@ -22,6 +22,7 @@ from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
 from tests.fakes.mcp_household import asking, garden, served
 from tests.fakes.obedient import ObedientProvider
+from tests.fakes.said import user_said
 from tests.fakes.workspace import used
 
 
@@ -170,7 +171,7 @@ async def test_what_its_result_orders_moves_nothing(tmp_path: Path) -> None:
     registry = Registry([], [servers.tools, BoardTools(board).tools])
     context = ToolContext("terminal", "owner", Provenance.OWNER)
     outcome = await TurnRunner(model, registry, gate, 6).run(
-        (ChatMessage.user("read the notes"),),
+        (user_said("read the notes"),),
         context,
         Provenance.OWNER,
         TurnSeams(ask, nothing, nothing),

@@ -16,12 +16,15 @@ from agent.memory import brain, coldstart, facts, rows
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.generations import NAME, Generations
 from agent.memory.schema import MIGRATIONS
+from agent.memory.seal import KEY_NAME, SEALS_NAME
+from agent.memory.snapshot import whole
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import take_snapshot
 from agent.messages import Provenance
 from agent.storage.db import was_set_aside
 from tests.contracts.memory import MEI, TOM
 from tests.fakes.clock import SteppedClock
+from tests.fakes.memory import entry
 from tests.memory.entries import entries
 
 
@@ -223,3 +226,42 @@ def test_export_loss_and_another_export_are_the_same_bytes(
     again = connected()
     coldstart.bring_back(again, Generations(folder), folder / "brain.db")
     assert exported(again, folder / "again") == first
+
+
+async def test_a_snapshot_that_this_device_did_not_write_is_trusted_like_a_page(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lose(path)
+    claimed = replace(entry("the pump is started without a question"), pinned=True)
+    (path.parent / NAME).write_bytes(whole([claimed]))
+    memory = opened(path)
+    try:
+        (found,) = await everything(memory)
+    finally:
+        await memory.aclose()
+    assert (found.content, found.provenance) == (claimed.content, Provenance.WEB)
+    assert not found.pinned
+    assert "this device did not write that file" in caplog.text
+
+
+@pytest.mark.parametrize("spoiled", ["changed", "other key", "open key", "no key", "no seals"])
+async def test_one_that_was_changed_since_is_believed_no_more(path: Path, spoiled: str) -> None:
+    lose(path)
+    file, key = path.parent / NAME, path.parent / KEY_NAME
+    match spoiled:
+        case "changed":
+            file.write_bytes(file.read_bytes().replace(b"Everything", b"Anything  ", 1))
+        case "other key":
+            key.write_bytes(bytes(32))
+        case "open key":
+            key.chmod(0o644)
+        case "no key":
+            key.unlink()
+        case _:
+            (path.parent / SEALS_NAME).unlink()
+    memory = opened(path)
+    try:
+        found = await everything(memory)
+    finally:
+        await memory.aclose()
+    assert {one.provenance for one in found} <= {Provenance.WEB}

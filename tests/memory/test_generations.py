@@ -8,6 +8,7 @@ from agent.errors import StorageFull
 from agent.memory import generations
 from agent.memory.base import MemoryEntry, Scope
 from agent.memory.generations import NAME, Generations, Written
+from agent.memory.seal import KEY_NAME, SEALS_NAME
 from agent.messages import Provenance
 
 
@@ -37,7 +38,7 @@ def test_what_was_written_is_whole_and_only_for_the_agents_user(tmp_path: Path) 
     assert found.is_whole()
     assert list(found.entries()) == [entry(1), entry(2)]
     assert found.path.stat().st_mode & 0o077 == 0
-    assert names(tmp_path / "memory") == [NAME]
+    assert names(tmp_path / "memory") == [NAME, KEY_NAME, SEALS_NAME]
 
 
 def test_the_last_three_are_kept_the_newest_first(tmp_path: Path) -> None:
@@ -49,6 +50,7 @@ def test_the_last_three_are_kept_the_newest_first(tmp_path: Path) -> None:
         "MEMORY_SNAPSHOT.1.md",
         "MEMORY_SNAPSHOT.2.md",
         "MEMORY_SNAPSHOT.md",
+        *(KEY_NAME, SEALS_NAME),
     ]
 
 

@@ -15,6 +15,7 @@ from agent.memory import generations
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import NAME, Generations
 from agent.memory.none import NoMemory
+from agent.memory.seal import KEY_NAME, SEALS_NAME
 from agent.memory.sqlite import SqliteMemory
 from agent.memory.transfer import carry, keep_snapshot, take_snapshot
 from tests.contracts.memory import MEI
@@ -119,7 +120,7 @@ async def test_a_store_that_fails_leaves_the_snapshot_that_was_there(tmp_path: P
     with pytest.raises(MemoryUnavailable):
         await take_snapshot(FailingMemory(), tmp_path)
     assert (tmp_path / NAME).read_bytes() == before
-    assert names(tmp_path) == [NAME]
+    assert names(tmp_path) == [KEY_NAME, SEALS_NAME, NAME]
 
 
 async def test_at_a_stop_nothing_is_raised_and_what_is_wrong_is_said(
@@ -148,7 +149,7 @@ async def test_the_snapshot_of_another_backend_is_not_beside_the_database(tmp_pa
     await keep_snapshot(PreparedMemory([entry("all is well")]), tmp_path)
     await keep_snapshot(NoMemory(), tmp_path)
     assert names(tmp_path) == ["prepared"]
-    assert names(tmp_path / "prepared") == [NAME]
+    assert names(tmp_path / "prepared") == [KEY_NAME, SEALS_NAME, NAME]
 
 
 async def test_what_hides_a_memory_is_followed_when_ids_change(make_memory: MakeMemory) -> None:

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from agent.messages import ChatMessage, Effect, Image, Role, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Effect, Image, Role, ToolCall
 from agent.providers.base import ChatRequest
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said, words
 
 _ROOT = Path(__file__).resolve().parents[2]
 _INSTALLED = _ROOT / ".barnacle" / "oracles"
@@ -29,7 +30,7 @@ _INFO = ToolCall("call_b", "board_info", "{}")
 _PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(range(250))).decode()
 _PIN = {"type": "string", "enum": ["led", "button"], "description": "Which pin"}
 TOOLS = (
-    ToolSpec(
+    spec_of(
         "board_gpio_read",
         "Reads a pin.",
         {
@@ -39,17 +40,17 @@ TOOLS = (
         },
         Effect.READ,
     ),
-    ToolSpec("board_info", "Says what it is.", {"type": "object", "properties": {}}, Effect.READ),
+    spec_of("board_info", "Says what it is.", {"type": "object", "properties": {}}, Effect.READ),
 )
 # Everything that a conversation can hold, as it is when a model is asked after its tools have run
 MESSAGES = (
-    ChatMessage.system("Be brief. Kürze ist gut 💡"),
-    ChatMessage(Role.USER, "what is this?", images=(Image("image/png", _PIXEL),)),
-    ChatMessage.assistant("A lamp."),
-    ChatMessage.user("is the button pressed?"),
-    ChatMessage.assistant("Ich sehe nach.", (_GET, _INFO)),
-    ChatMessage.tool(_GET, '{"pin":"button","value":"off"}'),
-    ChatMessage.tool(_INFO, "the board is not connected", is_error=True),
+    system_said("Be brief. Kürze ist gut 💡"),
+    ChatMessage(Role.USER, words("what is this?"), images=(Image("image/png", _PIXEL),)),
+    assistant_said("A lamp."),
+    user_said("is the button pressed?"),
+    assistant_said("Ich sehe nach.", (_GET, _INFO)),
+    tool_said(_GET, '{"pin":"button","value":"off"}'),
+    tool_said(_INFO, "the board is not connected", is_error=True),
 )
 REQUEST = ChatRequest(MESSAGES, TOOLS)
 

@@ -14,7 +14,7 @@ import pytest
 from agent.config import Secret
 from agent.errors import ProviderError, RateLimited, TransientProviderError
 from agent.http import HttpClient
-from agent.messages import ChatMessage, Effect, ToolSpec
+from agent.messages import Effect
 from agent.providers.base import ChatRequest, ChatResponse, Provider, Stop, TextDelta
 from agent.providers.candidate import Candidate
 from agent.providers.create import service_provider
@@ -24,6 +24,7 @@ from agent.providers.service import ServiceProvider
 from agent.providers.settings import ProviderSettings
 from tests.fakes import aimock_server
 from tests.fakes.clock import SteppedClock
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 # A service of the catalog for each wire format, and what its address has after the host
 SERVICES = {
@@ -34,7 +35,7 @@ SERVICES = {
     "ollama": "/api",
 }
 TOOLS = (
-    ToolSpec(
+    spec_of(
         "board_gpio_write",
         "Sets a pin.",
         {
@@ -79,7 +80,7 @@ async def asking(
 
 
 def said(text: str) -> ChatRequest:
-    return ChatRequest((ChatMessage.system("Be brief."), ChatMessage.user(text)), TOOLS)
+    return ChatRequest((system_said("Be brief."), user_said(text)), TOOLS)
 
 
 async def heard(provider: Provider, text: str) -> tuple[list[str], ChatResponse | ProviderError]:
@@ -116,8 +117,8 @@ async def test_a_tool_is_called_and_its_result_understood(address: str, service:
         assert call.arguments_json.replace(" ", "") == '{"pin":"led","value":"on"}'
         so_far = (
             *asked.messages,
-            ChatMessage.assistant(called.text, called.tool_calls, called.echo),
-            ChatMessage.tool(call, '{"pin":"led","value":"on"}'),
+            assistant_said(called.text, called.tool_calls, called.echo),
+            tool_said(call, '{"pin":"led","value":"on"}'),
         )
         answer = await provider.chat(ChatRequest(so_far, TOOLS))
     assert answer.text == "The led is on."

@@ -10,7 +10,6 @@ import pytest
 
 from agent.config import Secret
 from agent.http import HttpClient
-from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.create import service_provider
 from agent.providers.settings import ProviderSettings
@@ -18,6 +17,7 @@ from tests.contracts.provider import KEY, NO_ARGUMENTS, TEXT, WRITE
 from tests.contracts.test_provider import CASES
 from tests.fakes import anthropic_stream
 from tests.fakes.llm_server import LlmServer, Recorded, Reply, running
+from tests.fakes.said import assistant_said, tool_said
 from tests.oracles import clients
 from tests.oracles.clients import Understood
 
@@ -127,8 +127,8 @@ async def _asked_twice(oracle: Oracle) -> Exchange:
 
 def _with_results(answer: ChatResponse) -> ChatRequest:
     """What is asked next: thoughts and signatures go back with the results."""
-    said = ChatMessage.assistant(answer.text, answer.tool_calls, answer.echo)
-    results = (ChatMessage.tool(call, "done") for call in answer.tool_calls)
+    said = assistant_said(answer.text, answer.tool_calls, answer.echo)
+    results = (tool_said(call, "done") for call in answer.tool_calls)
     return replace(clients.REQUEST, messages=(*clients.MESSAGES, said, *results))
 
 

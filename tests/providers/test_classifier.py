@@ -1,8 +1,8 @@
 import pytest
 
-from agent.messages import ChatMessage
 from agent.providers.classifier import Classifier
 from agent.providers.section import ClassifySettings
+from tests.fakes.said import system_said, user_said
 
 RULES = {
     "code": ClassifySettings(keywords=("python", "C++", "Fehler im", "代码")),
@@ -12,7 +12,7 @@ RULES = {
 
 
 def sorted_to(text: str) -> str | None:
-    return Classifier(RULES).hint((ChatMessage.system("python"), ChatMessage.user(text)))
+    return Classifier(RULES).hint((system_said("python"), user_said(text)))
 
 
 @pytest.mark.parametrize(
@@ -35,10 +35,10 @@ def test_the_first_rule_that_fits_decides(text: str, hint: str | None) -> None:
 
 
 def test_without_rules_or_words_of_a_person_nothing_is_sorted() -> None:
-    assert Classifier({}).hint((ChatMessage.user("python"),)) is None
-    assert Classifier(RULES).hint((ChatMessage.system("python"),)) is None
+    assert Classifier({}).hint((user_said("python"),)) is None
+    assert Classifier(RULES).hint((system_said("python"),)) is None
 
 
 def test_only_the_last_thing_that_was_said_counts() -> None:
-    messages = (ChatMessage.user("python and more of it"), ChatMessage.user("something else now"))
+    messages = (user_said("python and more of it"), user_said("something else now"))
     assert Classifier(RULES).hint(messages) is None

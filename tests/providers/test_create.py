@@ -5,7 +5,7 @@ import pytest
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.http import HttpClient
-from agent.messages import ChatMessage, Effect, ToolSpec
+from agent.messages import Effect
 from agent.providers.base import ChatRequest
 from agent.providers.catalog import Auth
 from agent.providers.create import chain, routed, service_providers
@@ -17,6 +17,7 @@ from tests.fakes import gemini_service, ollama_service
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import failed, running, streamed
 from tests.fakes.llm_talk import ASKED
+from tests.fakes.said import spec_of, user_said
 
 
 @pytest.fixture
@@ -218,8 +219,8 @@ async def test_a_service_without_tools_is_asked_again_in_words(http: HttpClient)
     async with running(refusal, streamed(call), streamed("It is noon.")) as server:
         settings = ProviderSettings(base_url=server.base_url, api_key=Secret("k"), model="m")
         provider = chained(settings, http)
-        tool = ToolSpec("time_now", "The time.", {"type": "object"}, Effect.READ)
-        asked = ChatRequest((ChatMessage.user("what time is it?"),), (tool,))
+        tool = spec_of("time_now", "The time.", {"type": "object"}, Effect.READ)
+        asked = ChatRequest((user_said("what time is it?"),), (tool,))
         assert [wanted.name for wanted in (await provider.chat(asked)).tool_calls] == ["time_now"]
         assert (await provider.chat(asked)).text == "It is noon."
     assert ["tools" in request.body for request in server.requests] == [True, False, False]

@@ -1,10 +1,10 @@
 import asyncio
 
-from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.exchange import ExchangeProvider
+from tests.fakes.said import user_said
 
-HELLO = ChatRequest((ChatMessage.user("hello"),))
+HELLO = ChatRequest((user_said("hello"),))
 
 
 class SlowProvider(Provider):

@@ -1,7 +1,6 @@
 import pytest
 
 from agent.errors import KeyRefused, ProviderError, ProviderRefused, QuotaExhausted
-from agent.messages import ChatMessage
 from agent.providers.base import ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.fallback import FallbackProvider
 from tests.fakes.provider import (
@@ -10,8 +9,9 @@ from tests.fakes.provider import (
     UnreachableProvider,
     calls,
 )
+from tests.fakes.said import user_said
 
-REQUEST = ChatRequest((ChatMessage.user("hi"),))
+REQUEST = ChatRequest((user_said("hi"),))
 
 
 class RefusingProvider(Provider):
@@ -58,7 +58,7 @@ async def test_without_a_network_the_last_resort_answers_and_says_why() -> None:
 )
 async def test_the_notice_is_in_the_language_of_the_message(said: str, expected: str) -> None:
     provider = FallbackProvider(UnreachableProvider(), ScriptedProvider("好"))
-    answer = await provider.chat(ChatRequest((ChatMessage.user(said),)))
+    answer = await provider.chat(ChatRequest((user_said(said),)))
     assert answer.text == expected
 
 

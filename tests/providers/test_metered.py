@@ -30,8 +30,9 @@ from tests.fakes.llm_server import (
     sse,
     streamed,
 )
+from tests.fakes.said import user_said, words
 
-ASKED = ChatRequest((ChatMessage.user("turn the led on"),), conversation="a")
+ASKED = ChatRequest((user_said("turn the led on"),), conversation="a")
 # What the pretended service counts for an answer of no words
 USED = {"prompt_tokens": 1000, "completion_tokens": 500}
 COUNTED = Reply(
@@ -100,7 +101,7 @@ async def test_what_a_service_does_not_count_is_estimated(meters: Meters) -> Non
 
 
 async def test_a_picture_is_estimated_as_a_picture_not_by_its_bytes(meters: Meters) -> None:
-    seen = ChatMessage(Role.USER, images=(Image("image/png", "x" * 10**6),))
+    seen = ChatMessage(Role.USER, words(""), images=(Image("image/png", "x" * 10**6),))
     async with running(UNCOUNTED) as server:
         await meters.at(server).chat(replace(ASKED, messages=(seen,)))
     assert (await meters.spent())[1] == IMAGE_TOKENS

@@ -21,8 +21,9 @@ from agent.providers.circuit import FAILURES_TO_OPEN, FIRST_REST_S, CircuitState
 from agent.providers.reliable import ATTEMPTS, ReliableProvider
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import CutStreamProvider
+from tests.fakes.said import assistant_said, system_said, tool_said, user_said
 
-REQUEST = ChatRequest((ChatMessage.user("hi"),))
+REQUEST = ChatRequest((user_said("hi"),))
 DOWN = TransientProviderError("down")
 
 
@@ -200,14 +201,14 @@ def conversation(turns: int) -> tuple[ChatMessage, ...]:
     call = ToolCall("c", "lamp", "{}")
     said = [
         (
-            ChatMessage.user(f"q{n}"),
-            ChatMessage.assistant("", (call,)),
-            ChatMessage.tool(call, "x" * 9000),
-            ChatMessage.assistant(f"a{n}"),
+            user_said(f"q{n}"),
+            assistant_said("", (call,)),
+            tool_said(call, "x" * 9000),
+            assistant_said(f"a{n}"),
         )
         for n in range(turns)
     ]
-    return (ChatMessage.system("s"), *(message for turn in said for message in turn))
+    return (system_said("s"), *(message for turn in said for message in turn))
 
 
 async def test_a_conversation_that_is_too_long_is_cut_at_a_turns_beginning() -> None:

@@ -1,11 +1,12 @@
 import pytest
 
-from agent.messages import ChatMessage, ToolCall
+from agent.messages import ToolCall
 from agent.providers.base import Capabilities, ChatRequest, Provider
 from agent.providers.classifier import Classifier
 from agent.providers.router import RouterProvider
 from agent.providers.section import ClassifySettings
 from tests.fakes.provider import ScriptedProvider
+from tests.fakes.said import assistant_said, tool_said, user_said
 
 
 class Able(ScriptedProvider):
@@ -46,7 +47,7 @@ def router(usual: Able, fast: Able) -> RouterProvider:
 
 
 def asked(model: str | None, text: str = "hello") -> ChatRequest:
-    return ChatRequest((ChatMessage.user(text),), model=model)
+    return ChatRequest((user_said(text),), model=model)
 
 
 async def test_a_hint_is_answered_by_its_route_with_the_routes_own_model(
@@ -98,9 +99,9 @@ async def test_a_turn_stays_with_the_model_that_its_message_was_sorted_to(
 ) -> None:
     call = ToolCall("1", "lamp", "{}")
     messages = (
-        ChatMessage.user("a quick one"),
-        ChatMessage.assistant("", (call,)),
-        ChatMessage.tool(call, "a slow result"),
+        user_said("a quick one"),
+        assistant_said("", (call,)),
+        tool_said(call, "a slow result"),
     )
     assert (await router.chat(ChatRequest(messages))).text == "from fast"
 

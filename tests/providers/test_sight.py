@@ -4,9 +4,10 @@ from agent.messages import ChatMessage, Image, Role
 from agent.providers.base import ChatRequest
 from agent.providers.sight import SightedProvider, is_seeing
 from tests.fakes.provider import ScriptedProvider
+from tests.fakes.said import words
 
 PICTURE = Image("image/png", "aGk=")
-SHOWN = ChatRequest((ChatMessage(Role.USER, "what is this?", images=(PICTURE, PICTURE)),))
+SHOWN = ChatRequest((ChatMessage(Role.USER, words("what is this?"), images=(PICTURE, PICTURE)),))
 
 
 @pytest.mark.parametrize(

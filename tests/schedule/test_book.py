@@ -1,3 +1,4 @@
+import json
 from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -6,6 +7,7 @@ import pytest
 
 from agent.errors import BadArguments
 from agent.messages import Address, Effect, Provenance
+from agent.passage import fields
 from agent.schedule.book import JobBook
 from agent.schedule.job import State
 from agent.schedule.store import JobStore
@@ -42,7 +44,7 @@ async def test_a_job_says_when_it_runs_first(
     book: JobBook, when: dict[str, object], first: str
 ) -> None:
     wanted = CronAddArguments("tea", message="Tea!", **when)  # type: ignore[arg-type]
-    assert await book.add(wanted, CONTEXT) == first
+    assert (await book.add(wanted, CONTEXT)).text == first
 
 
 @pytest.mark.parametrize(
@@ -91,8 +93,13 @@ async def test_a_job_is_paused_resumed_run_and_removed(book: JobBook, store: Job
     await book.run("tea", "owner")
     assert (store.find("tea").state, store.find("tea").run_now) == (State.WAITING, True)
     (listed,) = await book.listed("owner")
-    assert listed.pop("next") == "2026-11-21T07:30+01:00"
-    assert listed == {"name": "tea", "state": "waiting", "cron": "0 8 * * *", "message": "Tea!"}
+    assert json.loads(fields(listed).text) == {
+        "name": "tea",
+        "state": "waiting",
+        "cron": "0 8 * * *",
+        "message": "Tea!",
+        "next": "2026-11-21T07:30+01:00",
+    }
     await book.remove("tea", "owner")
     with pytest.raises(BadArguments, match="there are none"):
         await book.run("tea", "owner")
@@ -102,8 +109,13 @@ async def test_nobody_but_the_owner_learns_of_what_others_ordered(book: JobBook)
     mei = ToolContext("c", "mei", Provenance.USER, place=PLACE)
     await book.add(CronAddArguments("tea", cron="0 8 * * *", message="Tea!"), CONTEXT)
     await book.add(CronAddArguments("bus", every_minutes=60, message="Bus!"), mei)
-    assert [one["name"] for one in await book.listed("mei")] == ["bus"]
-    assert [one["name"] for one in await book.listed("owner")] == ["bus", "tea"]
+    assert [str(one["name"]) for one in await book.listed("mei")] == ["bus"]
+    assert [str(one["name"]) for one in await book.listed("owner")] == ["bus", "tea"]
+    # Whoever lists it: a job is no more than the word of whoever ordered it
+    assert [fields(one).provenance for one in await book.listed("owner")] == [
+        Provenance.USER,
+        Provenance.OWNER,
+    ]
     assert "Tea!" not in await book.told_to("mei")
     for forbidden in (book.remove, book.run):
         with pytest.raises(BadArguments, match="no job 'tea': there are bus"):

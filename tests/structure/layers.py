@@ -46,6 +46,7 @@ LAYERS = (
             "logs",
             "messages",
             "network",
+            "passage",
             "printable",
             "programs",
             "sse",

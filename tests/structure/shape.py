@@ -21,7 +21,7 @@ _CODE = ("agent", "firmware", "tests", "hardware-tests", "scripts")
 _NAMELESS = frozenset({"utils", "util", "helpers", "helper", "common", "manager", "misc"})
 # Tests of something else than one module of the agent
 _OTHER_TESTS = frozenset(
-    {"contracts", "faults", "firmware", "oracles", "scripts", "structure", "system"}
+    {"contracts", "faults", "firmware", "oracles", "scripts", "structure", "system", "taint"}
 )
 
 

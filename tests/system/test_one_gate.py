@@ -18,7 +18,7 @@ from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.errors import BadArguments
 from agent.link.manifest_cache import ManifestCache
 from agent.link.settings import BoardSettings
-from agent.messages import ChatMessage, Effect, Provenance, ToolResult, ToolSpec
+from agent.messages import Effect, Provenance, ToolResult, ToolSpec
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy
@@ -29,6 +29,7 @@ from agent.tools.settings import SearchSettings, WebSettings
 from tests.fakes.board import MANIFEST_JSON
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
+from tests.fakes.said import tool_result, user_said
 
 # At least these: a list that lost one of them would prove less
 ACTING = {"board_gpio_write", "file_write", "memory_store", "memory_forget", "watch_add"}
@@ -39,15 +40,16 @@ OWNER, WEB = Provenance.OWNER, Provenance.WEB
 class Standing(Tool[NoArguments]):
     """In the place of a tool: it does nothing but count."""
 
+    reads = Provenance.WEB
     arguments_type = NoArguments
 
     def __init__(self, spec: ToolSpec) -> None:
-        self.name, self.description, self.effect = spec.name, spec.description, spec.effect
+        self.name, self.description, self.effect = spec.name, spec.about, spec.effect
         self.uses = 0
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
         self.uses += 1
-        return ToolResult(success=True, text="{}")
+        return tool_result(success=True, text="{}")
 
 
 class Trial:
@@ -73,7 +75,7 @@ class Trial:
         runner = TurnRunner(provider, Registry([tool]), gate, 3)
         context = ToolContext("c", "owner", trust)
         seams = TurnSeams(ask, nothing, nothing)
-        asyncio.run(runner.run((ChatMessage.user("go"),), context, trust, seams))
+        asyncio.run(runner.run((user_said("go"),), context, trust, seams))
         return tool.uses == 1
 
 

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from agent.errors import BadArguments
-from agent.messages import Effect, ToolResult
+from agent.messages import Effect, Provenance, ToolResult
+from agent.passage import own
 from agent.tools.base import MAX_ARGUMENTS_BYTES, Arguments, NoArguments, Tool, ToolContext
+from tests.fakes.said import tool_result
 
 
 class DimArguments(Arguments, frozen=True):
@@ -19,13 +21,14 @@ class DimArguments(Arguments, frozen=True):
 
 
 class DimTool(Tool[DimArguments]):
+    reads = Provenance.WEB
     name = "dim"
-    description = "Dims a lamp."
+    description = own("Dims a lamp.")
     effect = Effect.ACTUATE
     arguments_type = DimArguments
 
     async def execute(self, arguments: DimArguments, context: ToolContext) -> ToolResult:
-        return ToolResult(success=True, text=arguments.pin)
+        return tool_result(success=True, text=arguments.pin)
 
 
 class NothingTool(DimTool):

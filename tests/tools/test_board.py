@@ -12,6 +12,7 @@ from agent.messages import Effect, Provenance, ToolResult
 from agent.tools.base import MAX_ARGUMENTS_BYTES, AnyTool, ToolContext
 from agent.tools.board import BoardTools
 from tests.fakes.board import MANIFEST_JSON, FakeBoard
+from tests.fakes.said import tool_result
 from tests.fakes.virtual_time import in_virtual_time
 
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
@@ -111,7 +112,7 @@ def test_the_effect_follows_the_safety_class(safety: str, effect: Effect) -> Non
 def test_a_method_without_words_is_described_by_its_name() -> None:
     board = FakeBoard()
     board.learn(Manifest(1, "test", (Method(16, "set", ""),)))
-    assert tool(board, "board_set").description == "set of the board"
+    assert tool(board, "board_set").description.text == "set of the board"
 
 
 def test_a_method_for_pins_that_the_board_lacks_is_no_tool() -> None:
@@ -135,7 +136,7 @@ def test_without_any_manifest_there_is_only_the_information() -> None:
 async def test_a_write_answers_with_the_value_read_back() -> None:
     board = FakeBoard()
     result = await use(board, "board_gpio_write", '{"pin": "led", "value": "on"}')
-    assert result == ToolResult(success=True, text='{"pin":"led","value":"on"}', provenance=None)
+    assert result == tool_result(success=True, text='{"pin":"led","value":"on"}')
     assert board.record == [("led", "on")]
 
 
@@ -267,7 +268,7 @@ async def test_an_absent_board_is_told() -> None:
     board = FakeBoard()
     board.unplug()
     result = await use(board, "board_mcu_temperature")
-    assert result == ToolResult(
+    assert result == tool_result(
         success=False, text="the board is not connected (nothing is plugged in)"
     )
 
@@ -280,26 +281,10 @@ async def test_an_unknown_outcome_is_told_and_not_repeated() -> None:
     assert board.record == [("pump", "on"), ("pump", "off")]
 
 
-@pytest.mark.parametrize(
-    ("refusal", "text"),
-    [
-        (CallRefused("interlock", "the tank is empty"), "the board refused: the tank is empty"),
-        (CallRefused("unsafe_state"), "the board refused: unsafe state"),
-    ],
-)
-async def test_a_refusal_is_told_in_the_boards_words(refusal: CallRefused, text: str) -> None:
-    class RefusingBoard(FakeBoard):
-        async def call(self, method: str, arguments: Any) -> Any:
-            raise refusal
-
-    result = await use(RefusingBoard(), "board_mcu_temperature")
-    assert result == ToolResult(success=False, text=text)
-
-
 async def test_the_information_says_what_the_board_is_and_can_do() -> None:
     result = await use(FakeBoard(), "board_info")
     info = json.loads(result.text)
-    assert result.provenance is None
+    assert result.provenance is Provenance.OWNER
     assert (info["state"], info["board"], info["firmware"]) == ("ready", "simulated", "0.1.0")
     assert info["pins"][0] == {"name": "led", "can": ["in", "out"]}
     assert info["methods"] == ["gpio_write", "gpio_read", "adc_read", "mcu_temperature"]

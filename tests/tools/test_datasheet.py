@@ -47,7 +47,7 @@ async def test_pieces_come_with_file_and_page() -> None:
 async def test_finding_nothing_brings_no_trust_down() -> None:
     tool = DatasheetSearchTool(PreparedLibrary())
     result = await tool.execute(tool.parse('{"query": "voltage"}'), CONTEXT)
-    assert (result.text, result.provenance) == ('{"found":[]}', None)
+    assert (result.text, result.provenance) == ('{"found":[]}', Provenance.OWNER)
 
 
 async def test_a_lost_index_is_a_result_with_its_reason() -> None:

@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+from agent.messages import Provenance
 from agent.tools.image_info import ImageInfoTool
 from tests.fakes.picture_programs import JPEG, png
 from tests.fakes.workspace import refused, told, used
@@ -15,7 +16,7 @@ async def test_it_tells_numbers_and_lowers_no_trust(tmp_path: Path) -> None:
         "height": 960,
         "size_bytes": len(JPEG),
     }
-    assert (await used(ImageInfoTool(tmp_path), path="lamp.jpg")).provenance is None
+    assert (await used(ImageInfoTool(tmp_path), path="lamp.jpg")).provenance is Provenance.OWNER
 
 
 async def test_what_is_no_picture_or_not_in_the_workspace_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from agent.tools.base import AnyTool, ToolContext
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
 from tests.fakes.clock import SteppedClock
 from tests.fakes.memory import LostMemory
+from tests.fakes.said import tool_result
 
 OWNER = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 GUEST = ToolContext("terminal_guest", "guest", Provenance.USER)
@@ -65,7 +66,7 @@ async def test_a_recall_is_trusted_as_little_as_the_least_it_brings(memory: Sqli
 
 async def test_a_recall_that_finds_nothing_brings_no_trust_down(memory: SqliteMemory) -> None:
     recalled = await use(MemoryRecallTool(memory), OWNER, query="anything")
-    assert recalled == ToolResult(success=True, text='{"memories":[]}', provenance=None)
+    assert recalled == tool_result(success=True, text='{"memories":[]}')
     await memory.aclose()
 
 

@@ -9,7 +9,7 @@ from agent.dispatch.gate import Gate
 from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.errors import BadArguments, OutcomeUnknown
 from agent.link import frame as wire
-from agent.messages import ChatMessage, Effect, Provenance, ToolResult
+from agent.messages import Effect, Provenance, ToolResult
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy
@@ -20,12 +20,13 @@ from tests.fakes.board import FakeBoard
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.reflex_table import ReflexTable
+from tests.fakes.said import user_said
 
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 WATERING: dict[str, Any] = {
     "name": "watering",
     "when": [
-        {"reading": "analog 0", "comparison": "below", "value": 1.2},
+        {"reading": "moisture", "comparison": "below", "value": 1.2},
         {"reading": "button", "comparison": "equal", "value": "on"},
     ],
     "output": "pump",
@@ -65,7 +66,8 @@ async def test_a_rule_is_added_and_listed_in_words(board: FakeBoard) -> None:
             {"name": "watering", "rule": SENTENCE, "state": "active", "fired": 0, "refused": 0}
         ]
     }
-    assert listed.provenance is None
+    # The board says so, whoever has put it there
+    assert listed.provenance is Provenance.SENSOR
 
 
 def test_the_owner_is_asked_in_words_about_a_rule_that_makes_sense(board: FakeBoard) -> None:
@@ -93,7 +95,7 @@ async def test_without_the_owners_yes_nothing_reaches_the_board(
     provider = ScriptedProvider(calls(("reflex_add", json.dumps(WATERING))), "no")
     runner = TurnRunner(provider, Registry([], [ReflexTools(board).tools]), gate, 3)
     seams = TurnSeams(refuse, nothing, nothing)
-    await runner.run((ChatMessage.user("water it"),), CONTEXT, Provenance.OWNER, seams)
+    await runner.run((user_said("water it"),), CONTEXT, Provenance.OWNER, seams)
     (question,) = asked
     assert SENTENCE in question.words
     assert json.loads(question.arguments_json) == WATERING

@@ -22,6 +22,7 @@ from agent.tools.results import (
 )
 from tests.fakes.clock import SteppedClock
 from tests.fakes.many_tools import NamedTool
+from tests.fakes.said import tool_result
 from tests.fakes.tools import PageTool
 
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
@@ -34,9 +35,9 @@ def keeper(tmp_path: Path) -> Results:
 
 
 async def bounded(
-    keeper: Results, text: str, provenance: Provenance | None = None, name: str = "page"
+    keeper: Results, text: str, provenance: Provenance = Provenance.OWNER, name: str = "page"
 ) -> ToolResult:
-    result = ToolResult(success=True, text=text, provenance=provenance, source="a page")
+    result = tool_result(success=True, text=text, provenance=provenance, source="a page")
     return await keeper.bounded(NamedTool(name, "Read a page."), result)
 
 
@@ -78,11 +79,11 @@ async def test_the_whole_can_be_read_on_in_parts(keeper: Results) -> None:
         (Provenance.TOOL, Provenance.TOOL),
         # The folder is no safer than any other file
         (Provenance.SENSOR, Provenance.TOOL),
-        (None, Provenance.TOOL),
+        (Provenance.OWNER, Provenance.TOOL),
     ],
 )
 async def test_reading_it_again_lowers_the_trust_as_the_first_time(
-    keeper: Results, provenance: Provenance | None, read_again: Provenance
+    keeper: Results, provenance: Provenance, read_again: Provenance
 ) -> None:
     await bounded(keeper, "line\n" * MAX_RESULT_BYTES, provenance)
     reader = FileReadTool(keeper.workspace)
@@ -195,7 +196,7 @@ async def test_a_storage_that_hangs_costs_the_handle_and_not_the_result(
 
 
 async def test_a_failure_that_talks_too_much_is_cut_too(keeper: Results) -> None:
-    failed = ToolResult(success=False, text="no " * MAX_RESULT_BYTES)
+    failed = tool_result(success=False, text="no " * MAX_RESULT_BYTES)
     result = await keeper.bounded(PageTool(), failed)
     assert not result.success
     assert len(result.text.encode()) <= MAX_RESULT_BYTES

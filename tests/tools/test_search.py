@@ -6,15 +6,16 @@ from agent.messages import Effect, Provenance, ToolSpec
 from agent.tools.base import ToolContext
 from agent.tools.search import MAX_FOUND, MAX_NAMES_BYTES, ToolSearchTool, best, nearest
 from tests.fakes.many_tools import WORDS
+from tests.fakes.said import spec_of
 
-SPECS = [ToolSpec(name, words, {}, Effect.READ) for name, words in WORDS.items()]
+SPECS = [spec_of(name, words, {}, Effect.READ) for name, words in WORDS.items()]
 CONTEXT = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 
 
 async def search(query: str, specs: list[ToolSpec]) -> dict[str, object]:
     tool = ToolSearchTool(lambda: specs)
     result = await tool.execute(tool.parse(json.dumps({"query": query})), CONTEXT)
-    assert (result.success, result.provenance) == (True, None)
+    assert (result.success, result.provenance) == (True, Provenance.OWNER)
     found: dict[str, object] = json.loads(result.text)
     return found
 
@@ -49,7 +50,7 @@ def test_a_tool_is_found_by_what_it_does_in_six_languages(query: str, expected: 
 def test_a_tool_is_found_by_the_pins_it_takes() -> None:
     pin = {"enum": ["pump", "lamp"], "description": "pump (the well)"}
     schema = {"properties": {"pin": pin, "whatever": True}}
-    takes = ToolSpec("board_flow", "Something else.", schema, Effect.READ)
+    takes = spec_of("board_flow", "Something else.", schema, Effect.READ)
     assert best("the well", [*SPECS, takes], 1) == [takes]
     assert best("pump", [*SPECS, takes], 1) == [takes]
 
@@ -72,7 +73,7 @@ async def test_a_search_without_tools_finds_none() -> None:
 
 
 def test_the_names_of_very_many_tools_are_cut_short() -> None:
-    many = [ToolSpec(f"tool_number_{n}", "", {}, Effect.READ) for n in range(200)]
+    many = [spec_of(f"tool_number_{n}", "", {}, Effect.READ) for n in range(200)]
     told = ToolSearchTool(lambda: many).spec_naming(many).description
     assert "more." in told
     assert len(told) < MAX_NAMES_BYTES + 200

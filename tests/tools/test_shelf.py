@@ -5,11 +5,12 @@ from agent.tools.registry import Registry
 from agent.tools.search import TOOL_SEARCH
 from agent.tools.shelf import MAX_FOUND_KEPT, MAX_SHOWN_BYTES, Division, Shelf
 from tests.fakes.many_tools import PADDING, NamedTool, crowded
+from tests.fakes.said import tool_said, user_said
 from tests.fakes.tools import CountingTool, PageTool
 
 
 def told(tool: str, text: str, *, is_error: bool = False) -> ChatMessage:
-    return ChatMessage.tool(ToolCall("1", tool, "{}"), text, is_error=is_error)
+    return tool_said(ToolCall("1", tool, "{}"), text, is_error=is_error)
 
 
 def search_found(*names: str) -> ChatMessage:
@@ -56,8 +57,8 @@ def test_the_search_says_the_same_before_and_after_something_was_found() -> None
 
 
 def test_what_was_found_is_shown_from_then_on() -> None:
-    assert "reflex_add" in shown(search_found("reflex_add"), ChatMessage.user("go on"))
-    assert "reflex_add" not in shown(ChatMessage.user("begin anew"))
+    assert "reflex_add" in shown(search_found("reflex_add"), user_said("go on"))
+    assert "reflex_add" not in shown(user_said("begin anew"))
 
 
 def test_what_was_called_without_a_search_is_shown_from_then_on() -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from agent.machine.readings import Readings
-from agent.messages import Provenance, ToolResult
+from agent.messages import Provenance
 from agent.tools import system
 from agent.tools.base import NoArguments, ToolContext
 from agent.tools.system import SystemInfoTool
 from tests.fakes.kernel import a_pi
+from tests.fakes.said import tool_result
 
 CONTEXT = ToolContext("terminal", "owner", Provenance.OWNER)
 
@@ -25,7 +26,7 @@ async def told(root: Path, vcgencmd: Path | None = None) -> dict[str, object]:
     tool = SystemInfoTool(Readings(root, root), vcgencmd)
     result = await tool.execute(NoArguments(), CONTEXT)
     assert result.success
-    assert result.provenance is None
+    assert result.provenance is Provenance.OWNER
     fields = json.loads(result.text)
     assert isinstance(fields, dict)
     return fields
@@ -119,7 +120,7 @@ async def test_a_disk_that_hangs_does_not_hang_the_turn(
         return os.statvfs(folder)
 
     result = await SystemInfoTool(Readings(pi, pi, hang)).execute(NoArguments(), CONTEXT)
-    assert result == ToolResult(success=False, text="the device did not tell its state in time")
+    assert result == tool_result(success=False, text="the device did not tell its state in time")
 
 
 async def test_a_disk_that_cannot_be_asked_is_null(pi: Path) -> None:

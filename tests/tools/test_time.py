@@ -4,10 +4,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import Effect, Provenance
 from agent.tools.base import NoArguments, ToolContext
 from agent.tools.time import TimeNowTool
 from tests.fakes.clock import SteppedClock
+from tests.fakes.said import tool_result
 
 CONTEXT = ToolContext("terminal", "owner", Provenance.OWNER)
 # 2026-11-20T19:26:39Z
@@ -16,7 +17,7 @@ NOW_S = 1_795_202_799.0
 
 async def told(tool: TimeNowTool) -> dict[str, str]:
     result = await tool.execute(NoArguments(), CONTEXT)
-    assert result.provenance is None
+    assert result.provenance is Provenance.OWNER
     fields = json.loads(result.text)
     assert isinstance(fields, dict)
     return fields
@@ -24,7 +25,7 @@ async def told(tool: TimeNowTool) -> dict[str, str]:
 
 async def test_the_time_comes_with_its_weekday_and_zone() -> None:
     tool = TimeNowTool(SteppedClock(NOW_S), UTC)
-    assert await tool.execute(NoArguments(), CONTEXT) == ToolResult(
+    assert await tool.execute(NoArguments(), CONTEXT) == tool_result(
         success=True,
         text='{"time":"2026-11-20T19:26:39+00:00","weekday":"Friday","timezone":"UTC"}',
     )

@@ -6,6 +6,7 @@ import pytest
 from agent.errors import BadArguments
 from agent.link.settings import WatchSettings
 from agent.messages import Effect, Provenance, ToolResult
+from agent.passage import Fact, echo
 from agent.tools.base import AnyTool, ToolContext
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
 
@@ -19,7 +20,7 @@ class KeptWatches:
         self.prefix = prefix
         self.kept: dict[str, WatchSettings] = {}
 
-    async def add(self, name: str, wanted: WatchSettings) -> None:
+    async def add(self, name: str, wanted: WatchSettings, trust: Provenance) -> None:
         if name == "full":
             raise BadArguments("remove one first")
         self.kept[name] = wanted
@@ -29,8 +30,8 @@ class KeptWatches:
             raise BadArguments("it stands in the configuration")
         return self.kept.pop(name, None) is not None
 
-    def listed(self) -> Sequence[Mapping[str, object]]:
-        return [{"name": name} for name in self.kept]
+    def listed(self) -> Sequence[Mapping[str, Fact]]:
+        return [{"name": echo(name)} for name in self.kept]
 
 
 @pytest.fixture

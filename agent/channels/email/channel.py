@@ -153,6 +153,7 @@ class EmailChannel(Channel):
             thread=letter.thread,
             sender_name=letter.sender_name or letter.sender,
             quoted=letter.quoted[:MAX_QUOTED_CHARS],
+            is_forwarded=letter.is_forwarded,
         )
 
     async def _with_files(self, inbound: Inbound, letter: Letter) -> Inbound:

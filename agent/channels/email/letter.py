@@ -29,6 +29,11 @@ _QUOTE_BEGINS = re.compile(
     r"^(>|-{2,}\s*(Original|Forwarded|Ursprüngliche|Weitergeleitete)|_{10,}$|On .{6,200} wrote:\s*$"
     r"|Am .{6,200} schrieb .{1,200}:\s*$|From: .{3,200}$|Von: .{3,200}$)"
 )
+# As mail programs put it before the subject of what they pass on, in the languages of this house
+_FORWARD = re.compile(
+    r"(?:(?:re|aw|sv|antw)\s*:\s*)*\[?(?:fwd?|wg|tr|rv|i|enc|vs|doorst|pd|转发|轉寄)\s*[:：]",
+    re.IGNORECASE,
+)
 _SIGNATURE = re.compile(r"^--\s?$")
 _MACHINES = re.compile(
     r"(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)([+@-]|$)", re.IGNORECASE
@@ -68,6 +73,11 @@ class Letter:
     def thread(self) -> str:
         """The letter that the conversation began with."""
         return self.references[0] if self.references else self.message_id
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Whether its subject, and so what is in it, was written by somebody else."""
+        return _FORWARD.match(self.subject) is not None
 
     @property
     def domain(self) -> str:

@@ -159,6 +159,7 @@ def understood(event: Event, content: Content, me: str, now_s: float) -> Inbound
         thread=root if message.thread_id else None,
         is_group=message.chat_type != "p2p",
         sent_at_s=_time(message.create_time),
+        is_forwarded=message.message_type == "merge_forward",
     )
 
 

@@ -15,6 +15,7 @@ from agent.printable import printable_line, printable_text
 NAME = "matrix"
 # An event is 64 KB at most
 MAX_TEXT_CHARS = 65_536
+FORWARDED = "[a forwarded message]"
 MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
 # Clocks of servers run on; a time beyond this is no time
@@ -113,19 +114,23 @@ def understood(event: Event, around: Around, me: Self, now_s: float) -> Inbound:
     relation, sent_ms = event.relation, event.origin_server_ts
     quoted = _words(around.answered) if around.answered else ""
     text = re.sub(rf"^\s*{_calling(me).pattern}[\s:,]*", "", _words(event), flags=re.IGNORECASE)
+    words = printable_text(text, MAX_TEXT_CHARS).strip()
+    # Proposed as MSC2723; Element says nothing of the kind
+    is_forwarded = "m.forwarded" in event.content
     return Inbound(
         message_id=event.event_id,
         channel=NAME,
         sender=event.sender,
         reply_target=around.room,
-        text=printable_text(text, MAX_TEXT_CHARS).strip(),
+        text=FORWARDED if is_forwarded else words,
         received_at_s=now_s,
         provenance=Provenance.WEB,
         thread=(relation.event_id or None) if relation.kind == "m.thread" else None,
         is_group=around.is_group,
         sender_name=printable_line(around.sender_name, MAX_NAME_CHARS).strip(),
-        quoted=printable_text(quoted, MAX_QUOTED_CHARS),
-        quoted_of=_whose(around.answered, event.sender, me),
+        quoted=printable_text(words if is_forwarded else quoted, MAX_QUOTED_CHARS),
+        quoted_of=Whose.ANYBODYS if is_forwarded else _whose(around.answered, event.sender, me),
+        is_forwarded=is_forwarded,
         sent_at_s=sent_ms / 1000 if 0 < sent_ms < _MAX_TIMESTAMP_MS else None,
     )
 

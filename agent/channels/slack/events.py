@@ -33,6 +33,14 @@ class File(msgspec.Struct, frozen=True):
     url_private_download: str = ""
 
 
+class Shared(msgspec.Struct, frozen=True):
+    """What hangs below a message; a message that somebody passes on is one."""
+
+    is_share: Any = False
+    text: Any = ""
+    fallback: Any = ""
+
+
 class Event(msgspec.Struct, frozen=True):
     """A message, or a mention of the app."""
 
@@ -47,6 +55,7 @@ class Event(msgspec.Struct, frozen=True):
     thread_ts: str | None = None
     parent_user_id: str | None = None
     files: list[File] = []
+    attachments: list[Shared] | None = None
 
 
 class Post(msgspec.Struct, frozen=True):

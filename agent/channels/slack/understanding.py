@@ -14,6 +14,8 @@ from agent.printable import printable_text
 
 NAME = "slack"
 MAX_TEXT_CHARS = 12_000
+MAX_SHARED = 10
+FORWARDED = "[a forwarded message]"
 # In private, with one person; everything else is read by others
 PRIVATE = "im"
 # Kinds of messages that a person has written
@@ -46,19 +48,30 @@ def calls_us(event: Event, me: str) -> bool:
 def understood(event: Event, me: str, now_s: float) -> Inbound:
     """The message, but for its files."""
     channel, thread = str(event.channel), event.thread_ts
+    words, passed_on = written(event.text or "", me), _passed_on(event)
     is_below = thread is not None and thread != event.ts and is_ts(thread)
     return Inbound(
         message_id=f"{channel}:{event.ts}",
         channel=NAME,
         sender=str(event.user),
         reply_target=channel,
-        text=written(event.text or "", me),
+        text=words or (FORWARDED if passed_on else ""),
         received_at_s=now_s,
         provenance=Provenance.WEB,
         thread=thread if is_below else None,
         is_group=event.channel_type != PRIVATE,
         sent_at_s=float(event.ts),
+        quoted=passed_on,
+        # With words of the sender's own only what is quoted is somebody else's
+        is_forwarded=bool(passed_on) and not words,
     )
+
+
+def _passed_on(event: Event) -> str:
+    """The messages that are shared with it; whoever wrote them, it was not the sender."""
+    shared = [one for one in event.attachments or () if one.is_share is True][:MAX_SHARED]
+    told = [one.text or one.fallback for one in shared]
+    return "\n".join(written(text, "") for text in told if isinstance(text, str))[:MAX_TEXT_CHARS]
 
 
 def commanded(told: Command, number: str, now_s: float) -> Inbound | None:

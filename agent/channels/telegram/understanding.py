@@ -20,6 +20,7 @@ MAX_TEXT_CHARS = 16_384
 MAX_QUOTED_CHARS = 1000
 MAX_NAME_CHARS = 64
 FORWARDED = "[a forwarded message]"
+SHOWN = "[a contact, as it is quoted above]"
 
 Groups = Literal["mention", "all", "off"]
 
@@ -59,13 +60,13 @@ def understood(message: Message, me: Self, now_s: float) -> Inbound:
     person = message.from_
     assert person is not None
     is_forwarded = message.forward_origin is not None
-    words = _words(message, me)
+    words, card = _words(message, me), _card(message)
     return Inbound(
         message_id=id_of(message),
         channel=NAME,
         sender=str(person.id),
         reply_target=str(message.chat.id),
-        text=FORWARDED if is_forwarded else words,
+        text=FORWARDED if is_forwarded else words or _shown(card),
         received_at_s=now_s,
         provenance=Provenance.WEB,
         thread=message.thread,
@@ -73,10 +74,10 @@ def understood(message: Message, me: Self, now_s: float) -> Inbound:
         sender_name=printable_line(
             f"{person.first_name} {person.last_name}", MAX_NAME_CHARS
         ).strip(),
-        quoted=words if is_forwarded else _answered(message, me),
+        quoted="\n".join(filter(None, (card, words if is_forwarded else _answered(message, me)))),
         sent_at_s=float(message.date) if message.date > 0 else None,
         is_forwarded=is_forwarded,
-        quoted_of=Whose.ANYBODYS if is_forwarded else _whose(message, me),
+        quoted_of=Whose.ANYBODYS if is_forwarded or card else _whose(message, me),
     )
 
 
@@ -135,12 +136,21 @@ def _unwritten(message: Message) -> Iterator[str]:
         yield f"[a sticker: {printable_line(message.sticker.emoji, 8) or 'without a meaning'}]"
     elif message.location is not None:
         yield f"[a place: {message.location.latitude:.5f}, {message.location.longitude:.5f}]"
-    elif message.contact is not None:
-        told = message.contact
-        name = _name(told.first_name, told.last_name)
-        yield f"[a contact: {name} {printable_line(told.phone_number, MAX_NAME_CHARS)}]"
-    elif not any(True for _ in files_of(message)):
+    elif message.contact is None and not any(True for _ in files_of(message)):
         yield "[something that cannot be read here]"
+
+
+def _card(message: Message) -> str:
+    """Somebody whom the sender shows, under a name that is no word of the sender's."""
+    told = message.contact
+    if told is None:
+        return ""
+    name = _name(told.first_name, told.last_name)
+    return f"[a contact: {name} {printable_line(told.phone_number, MAX_NAME_CHARS)}]"
+
+
+def _shown(card: str) -> str:
+    return SHOWN if card else ""
 
 
 def _answered(message: Message, me: Self) -> str:

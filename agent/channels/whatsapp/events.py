@@ -19,6 +19,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 NAME = "whatsapp"
+SHOWN = "[something that is shown, as it is quoted above]"
 # As of any message of a person
 MAX_TEXT_CHARS = 64 * 1024
 MAX_NAME_CHARS = 128
@@ -219,36 +220,50 @@ def inbound_of(said: Said, now_s: float) -> Inbound | None:
     # The answer would go to one of them alone
     if message.type in _SILENT or message.group_id:
         return None
-    text = _words(message)
-    if not text and message.media is None:
+    text, shown = _words(message), _shown(message)
+    if not text and not shown and message.media is None:
         return None
     return Inbound(
         message_id=message.id,
         channel=NAME,
         sender=message.person,
         reply_target=message.person,
-        text=text,
+        text=text or (SHOWN if shown else ""),
         received_at_s=now_s,
         provenance=Provenance.WEB,
         sender_name=said.name,
         sent_at_s=time_of(message.timestamp),
         is_forwarded=message.context.forwarded or message.context.frequently_forwarded,
+        # Names that others gave themselves and places: no word of the sender's
+        quoted=shown,
     )
 
 
 def _words(message: Message) -> str:
     if message.media is not None:
         return printable_text(message.media.caption, MAX_TEXT_CHARS).strip()
-    if message.location is not None:
+    if message.location is not None and not _is_named(message.location):
+        # Numbers alone
         return _place_in_words(message.location)
-    if message.contacts:
-        return "\n".join(_card_in_words(card) for card in message.contacts[:10])
+    if _shown(message):
+        return ""
     chosen = message.interactive.button_reply or message.interactive.list_reply
     told = message.button.get("text")
     text = message.text.body or (chosen.title if chosen else "")
     text = text or (told if isinstance(told, str) else "")
     text = printable_text(text, MAX_TEXT_CHARS).strip()
     return text or f"[{printable_line(message.type, 30)}: a message that nothing here can read]"
+
+
+def _shown(message: Message) -> str:
+    """In words, what the sender shows of others."""
+    if message.location is not None and _is_named(message.location):
+        return _place_in_words(message.location)
+    return "\n".join(_card_in_words(card) for card in message.contacts[:10])
+
+
+def _is_named(place: _Place) -> bool:
+    return bool(place.name or place.address)
 
 
 def _place_in_words(place: _Place) -> str:

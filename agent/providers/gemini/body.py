@@ -79,7 +79,7 @@ def encode(request: ChatRequest, sampling: Sampling, manner: Manner, wire: str) 
 
 def _spoken(message: ChatMessage) -> ChatMessage:
     """For models that take no system prompt: a person says it."""
-    return ChatMessage.user(message.text) if message.role is Role.SYSTEM else message
+    return ChatMessage.user(message.words) if message.role is Role.SYSTEM else message
 
 
 def _tool(spec: ToolSpec, manner: Manner) -> Json:

@@ -109,7 +109,7 @@ class PicturesProvider(Provider):
                 why = printable_line(found, _TOLD_CHARS)
                 words.append(f"[picture {_name_of(reference)}, not shown: {why}]")
         text = _MARKER.sub(lambda _: words.pop(), message.text)
-        return replace(message, text=text, images=(*message.images, *reversed(images)))
+        return replace(message.saying(text), images=(*message.images, *reversed(images)))
 
     async def _found(self, reference: str, album: _Album) -> Image | str:
         if not album.sees:

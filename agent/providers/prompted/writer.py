@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent.messages import ChatMessage, Role, ToolCall, ToolSpec
+from agent.passage import Passage, echo, joined, lowest
 from agent.providers import edge
 from agent.providers.base import ChatRequest
 from agent.providers.prompted.marks import defused
@@ -54,29 +55,31 @@ def in_words(request: ChatRequest) -> ChatRequest:
 def with_repair(request: ChatRequest, answer: str, problem: str) -> ChatRequest:
     """A request in words, with an answer whose call could not be read and why."""
     # Its own words as they were: what is changed in them it would copy
-    said = ChatMessage.assistant(answer[:MAX_REPEATED_CHARS])
-    asked = ChatMessage.user(_result("error", _REPAIR.format(problem=problem), is_error=True))
+    said = ChatMessage.assistant(echo(answer[:MAX_REPEATED_CHARS]))
+    asked = ChatMessage.user(echo(_result("error", _REPAIR.format(problem=problem), is_error=True)))
     return replace(request, messages=(*request.messages, said, asked))
 
 
-def _described(tools: Sequence[ToolSpec]) -> str:
+def _described(tools: Sequence[ToolSpec]) -> Passage:
     lines = [_PROTOCOL]
     for spec in sorted(tools, key=lambda spec: spec.name):
         schema = cleaned(spec.parameters, FULL)
         told = {key: value for key, value in schema.items() if key not in _SILENT}
         arguments = _compact(told) if told.get("properties") else "none"
         lines.append(f"- {spec.name}: {defused(spec.description)}\n  arguments: {arguments}")
-    return "\n".join(lines)
+    least = lowest(spec.about for spec in tools)
+    return least.saying("\n".join(lines))
 
 
 def _told(messages: Iterator[ChatMessage]) -> Iterator[ChatMessage]:
     for message in messages:
         if message.role is Role.TOOL:
             text = _result(message.tool_name, defused(message.text), is_error=message.is_error)
-            yield ChatMessage.user(text)
+            yield ChatMessage.user(message.words.saying(text))
         elif message.tool_calls:
             parts = [defused(message.text), *map(_call, message.tool_calls)]
-            yield ChatMessage.assistant("\n".join(filter(None, parts)))
+            text = "\n".join(filter(None, parts))
+            yield ChatMessage.assistant(message.words.saying(text))
         else:
             yield replace(_defused(message), echo=None)
 
@@ -88,8 +91,8 @@ def _joined(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
         if waiting is None:
             waiting = message
         elif waiting.role is message.role is Role.USER:
-            text = "\n\n".join(filter(None, (waiting.text, message.text)))
-            waiting = replace(waiting, text=text, images=(*waiting.images, *message.images))
+            both = joined("\n\n", [one.words for one in (waiting, message) if one.text])
+            waiting = replace(waiting, words=both, images=(*waiting.images, *message.images))
         else:
             yield waiting
             waiting = message
@@ -98,7 +101,7 @@ def _joined(messages: Sequence[ChatMessage]) -> Iterator[ChatMessage]:
 
 
 def _defused(message: ChatMessage) -> ChatMessage:
-    return replace(message, text=defused(message.text))
+    return message.saying(defused(message.text))
 
 
 def _call(call: ToolCall) -> str:

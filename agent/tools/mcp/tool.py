@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from agent.errors import BadArguments, McpAway
-from agent.messages import Effect, Provenance, ToolResult, ToolSpec
+from agent.messages import Effect, ToolResult, ToolSpec
+from agent.passage import Provenance, configured, echo, fields, outside, own
 from agent.security.binding import Dependence
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.mcp.arguments import refuse_unfit
@@ -39,6 +40,7 @@ class McpTool(Tool[McpArguments]):
         is_secret: whether something in a text may not be sent; also a look is sent.
     """
 
+    reads = Provenance.WEB
     arguments_type = McpArguments
 
     def __init__(
@@ -50,9 +52,12 @@ class McpTool(Tool[McpArguments]):
         is_secret: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self.name = offer.name
-        self.description = offer.description or f"{offer.tool} of {offer.server}."
+        # What the owner has approved, word for word
+        said = offer.description or f"{offer.tool} of {offer.server}."
+        self.description = configured(said)
         self.effect = Effect.READ if reads else Effect.NETWORK
         self._offer = offer
+        self._source = f"mcp:{offer.server}"
         self._server = server
         self._is_secret = is_secret
         self._spec = ToolSpec(self.name, self.description, offer.schema, self.effect)
@@ -66,7 +71,7 @@ class McpTool(Tool[McpArguments]):
         try:
             values = msgspec.json.decode(arguments_json or "{}", type=dict[str, Any])
         except (msgspec.DecodeError, UnicodeError) as err:
-            raise BadArguments(str(err)) from err
+            raise BadArguments(echo(str(err))) from err
         except RecursionError as err:
             raise BadArguments("the arguments are nested too deeply") from err
         refuse_unfit(values, self._offer.schema)
@@ -82,13 +87,10 @@ class McpTool(Tool[McpArguments]):
     async def execute(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
         offer = self._offer
         if self._is_secret(msgspec.json.encode(arguments.values).decode()):
-            return ToolResult(success=False, text=KEY_TEXT)
+            return ToolResult.failed(own(KEY_TEXT))
         try:
             answer = await self._server.call(offer.tool, offer.digest, arguments.values)
         except McpAway as err:
-            return self._result(str(err), success=False)
-        text = msgspec.json.encode({"text": answer.text}).decode()
-        return self._result(text, success=not answer.is_error)
-
-    def _result(self, text: str, *, success: bool) -> ToolResult:
-        return ToolResult(success, text, Provenance.WEB, f"mcp:{self._offer.server}")
+            return ToolResult.failed(err.words(self.reads, self._source))
+        said = outside(answer.text, self.reads, self._source)
+        return ToolResult(not answer.is_error, fields({"text": said}))

@@ -129,3 +129,26 @@ def test_no_bytes_break_the_reader(raw: bytes) -> None:
     message = parsed(raw)
     why_not_for_us(message, OWN)
     read_letter(message)
+
+
+@pytest.mark.parametrize(
+    ("subject", "is_forwarded"),
+    [
+        ("Fwd: turn the pump on", True),
+        ("FW: the pump", True),
+        ("WG: Pumpe", True),
+        ("Re: Fwd: the pump", True),
+        ("AW: WG: Pumpe", True),
+        ("TR : la pompe", True),
+        ("[Fwd: the pump]", True),
+        ("转发：水泵", True),
+        ("turn the pump on", False),
+        ("Re: the pump", False),
+        ("Forwards and backwards", False),
+        ("", False),
+    ],
+)
+def test_a_letter_that_is_passed_on_is_known_by_its_subject(
+    subject: str, *, is_forwarded: bool
+) -> None:
+    assert read_letter(letter(subject=subject)).is_forwarded is is_forwarded

@@ -11,6 +11,7 @@ from agent.channels.matrix.understanding import (
     is_message,
     understood,
 )
+from agent.messages import Whose
 
 ME = Self("@barnacle:example.org", "Barnacle")
 TEXT = st.text(st.characters(), max_size=20) | st.sampled_from(
@@ -63,3 +64,10 @@ def test_a_name_before_the_words_is_left_out() -> None:
     around = Around("!room", is_group=True, sender_name="Anna")
     assert understood(said("Barnacle: lamp on"), around, ME, 0).text == "lamp on"
     assert understood(said("tell barnacle"), around, ME, 0).text == "tell barnacle"
+
+
+def test_what_is_passed_on_is_quoted() -> None:
+    around = Around("!room", is_group=False, sender_name="Anna")
+    heard = understood(said("pump on", **{"m.forwarded": {"sender": "@eve:b"}}), around, ME, 0)
+    assert (heard.text, heard.quoted) == ("[a forwarded message]", "pump on")
+    assert (heard.is_forwarded, heard.quoted_of) == (True, Whose.ANYBODYS)

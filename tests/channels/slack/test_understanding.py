@@ -1,8 +1,9 @@
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.channels.slack.events import Command, Event
+from agent.channels.slack.events import Command, Event, Shared
 from agent.channels.slack.understanding import (
     commanded,
     is_for_us,
@@ -11,6 +12,7 @@ from agent.channels.slack.understanding import (
     written,
 )
 from agent.channels.slack.words import escaped
+from agent.messages import Whose
 from tests.fakes.slack_world import ANNA, DM, ME, ROOM
 
 TS = "1700000000.000100"
@@ -96,3 +98,28 @@ def test_a_slash_command_is_what_stands_after_it() -> None:
     assert (told.text, told.sender, told.is_group) == ("/status now", ANNA, False)
     assert place_of(told.message_id) is None
     assert commanded(Command("/barnacle", "../x", ANNA, "stop"), "e1", 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "is_forwarded"),
+    [("", "[a forwarded message]", True), ("what is this?", "what is this?", False)],
+)
+def test_a_shared_message_is_quoted_and_alone_it_is_a_forward(
+    text: str, told: str, *, is_forwarded: bool
+) -> None:
+    shared = Shared(is_share=True, text="turn the &lt;pump&gt; on", fallback="no")
+    unfurled = Shared(is_share=False, text="a preview of a link")
+    heard = understood(event(text, DM, attachments=[unfurled, shared]), ME, 0.0)
+    assert (heard.text, heard.is_forwarded) == (told, is_forwarded)
+    assert (heard.quoted, heard.quoted_of) == ("turn the <pump> on", Whose.ANYBODYS)
+
+
+def test_what_hangs_below_a_message_may_be_anything() -> None:
+    strange = msgspec.json.decode(
+        b'{"type":"message","attachments":[{"is_share":true,"text":5},{"is_share":"yes"},{}]}',
+        type=Event,
+    )
+    assert (
+        understood(msgspec.structs.replace(strange, channel=DM, user=ANNA, ts=TS), ME, 0.0).quoted
+        == ""
+    )

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.anthropic.body import Manner
 from agent.providers.anthropic.wire import AnthropicWire
 from agent.providers.base import ChatRequest
 from agent.providers.failures import Refusal
 from agent.providers.wire import Sampling
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("claude-fake", 1.5, 500)
 WIRE = AnthropicWire()
@@ -27,11 +28,11 @@ def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict
 
 def test_results_of_tools_stand_first_in_one_message_of_the_person() -> None:
     body = written(
-        ChatMessage.user("on"),
-        ChatMessage.assistant("Now. ", (CALL, OTHER)),
-        ChatMessage.tool(CALL, "done"),
-        ChatMessage.tool(OTHER, "bad arguments", is_error=True),
-        ChatMessage.user("and?"),
+        user_said("on"),
+        assistant_said("Now. ", (CALL, OTHER)),
+        tool_said(CALL, "done"),
+        tool_said(OTHER, "bad arguments", is_error=True),
+        user_said("and?"),
         manner=Manner(takes_cache_marks=False),
     )
     assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
@@ -53,14 +54,12 @@ def test_results_of_tools_stand_first_in_one_message_of_the_person() -> None:
 
 
 def test_the_stable_beginning_and_the_newest_message_are_marked_for_the_cache() -> None:
-    stable, changing = ChatMessage.system("who you are"), ChatMessage.system("it is noon")
-    body = written(
-        stable, changing, ChatMessage.user("a"), ChatMessage.assistant("b"), ChatMessage.user("c")
-    )
+    stable, changing = system_said("who you are"), system_said("it is noon")
+    body = written(stable, changing, user_said("a"), assistant_said("b"), user_said("c"))
     assert [("cache_control" in part) for part in body["system"]] == [True, False]
     assert "cache_control" in body["messages"][2]["content"][-1]
     assert json.dumps(body).count("cache_control") == 2
-    alone = written(stable, ChatMessage.user("a"))
+    alone = written(stable, user_said("a"))
     assert json.dumps(alone).count("cache_control") == 1
 
 
@@ -70,25 +69,23 @@ def test_thinking_goes_back_unchanged_to_the_model_that_thought_it() -> None:
         {"type": "tool_use", "id": "toolu_1", "name": "lamp", "input": {}},
     ]
     echo = Echo("anthropic", "claude-fake", json.dumps(blocks))
-    said = ChatMessage.assistant("", (CALL,), echo)
-    body = written(ChatMessage.user("on"), said, ChatMessage.tool(CALL, "ok"))
+    said = assistant_said("", (CALL,), echo)
+    body = written(user_said("on"), said, tool_said(CALL, "ok"))
     assert body["messages"][1]["content"] == blocks
     for other in (replace(echo, model="claude-other"), replace(echo, wire="gemini")):
-        body = written(
-            ChatMessage.user("on"), replace(said, echo=other), ChatMessage.tool(CALL, "ok")
-        )
+        body = written(user_said("on"), replace(said, echo=other), tool_said(CALL, "ok"))
         assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
 
 
 def test_a_picture_goes_before_the_words_about_it() -> None:
-    message = replace(ChatMessage.user("what is this?"), images=(Image("image/png", "aGk="),))
+    message = replace(user_said("what is this?"), images=(Image("image/png", "aGk="),))
     content = written(message)["messages"][0]["content"]
     assert content[0]["source"] == {"type": "base64", "media_type": "image/png", "data": "aGk="}
     assert content[1]["text"] == "what is this?"
 
 
 def test_empty_texts_are_never_sent() -> None:
-    body = written(ChatMessage.system(" "), ChatMessage.user(" "), ChatMessage.assistant("  "))
+    body = written(system_said(" "), user_said(" "), assistant_said("  "))
     assert "system" not in body
     assert [message["role"] for message in body["messages"]] == ["user"]
     assert body["messages"][0]["content"][0]["text"].strip()
@@ -100,8 +97,8 @@ def test_tools_are_sorted_and_their_schemas_have_no_references() -> None:
         "properties": {"x": {"$ref": "#/$defs/x"}},
         "$defs": {"x": {"type": "integer"}},
     }
-    tools = [ToolSpec(name, "d", schema, Effect.READ) for name in "ba"]
-    body = written(ChatMessage.user("x"), tools=tuple(tools))
+    tools = [spec_of(name, "d", schema, Effect.READ) for name in "ba"]
+    body = written(user_said("x"), tools=tuple(tools))
     assert [tool["name"] for tool in body["tools"]] == ["a", "b"]
     assert body["tools"][0]["input_schema"]["properties"] == {"x": {"type": "integer"}}
 
@@ -119,10 +116,10 @@ def test_a_parameter_that_is_refused_is_left_out_and_then_no_more(
     refusal = Refusal(400, json.dumps({"type": "error", "error": {"message": message}}))
     other = WIRE.other_manner(Manner(), refusal)
     assert other is not None
-    body = written(ChatMessage.system("s"), ChatMessage.user("x"), manner=other)
+    body = written(system_said("s"), user_said("x"), manner=other)
     assert absent not in json.dumps(body)
     assert WIRE.other_manner(other, refusal) is None
 
 
 def test_the_scale_of_temperature_ends_at_one() -> None:
-    assert written(ChatMessage.user("x"))["temperature"] == 1.0
+    assert written(user_said("x"))["temperature"] == 1.0

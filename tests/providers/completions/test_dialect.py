@@ -12,6 +12,7 @@ from agent.providers.completions.dialect import (
     encode,
 )
 from agent.providers.wire import Sampling
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("some-model", 0.7, 4096)
 NO_ARGUMENTS = {"type": "object", "properties": {}}
@@ -24,15 +25,15 @@ def body_of(request: ChatRequest, dialect: Dialect | None = None) -> dict[str, o
 
 
 def asked(*messages: ChatMessage, tools: tuple[ToolSpec, ...] = ()) -> ChatRequest:
-    return ChatRequest(messages or (ChatMessage.user("hi"),), tools)
+    return ChatRequest(messages or (user_said("hi"),), tools)
 
 
 def spec(name: str) -> ToolSpec:
-    return ToolSpec(name, f"what {name} does", NO_ARGUMENTS, Effect.READ)
+    return spec_of(name, f"what {name} does", NO_ARGUMENTS, Effect.READ)
 
 
 def test_a_plain_request() -> None:
-    assert body_of(asked(ChatMessage.system("be brief"), ChatMessage.user("hi"))) == {
+    assert body_of(asked(system_said("be brief"), user_said("hi"))) == {
         "model": "some-model",
         "messages": [
             {"role": "system", "content": "be brief"},
@@ -46,7 +47,7 @@ def test_a_plain_request() -> None:
 
 
 def test_what_a_request_says_itself_wins() -> None:
-    request = ChatRequest((ChatMessage.user("hi"),), (), "other", 0.0, 7)
+    request = ChatRequest((user_said("hi"),), (), "other", 0.0, 7)
     body = body_of(request)
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("other", 0.0, 7)
 
@@ -67,11 +68,11 @@ def test_every_turn_of_the_conversation_is_sent_with_its_calls_and_results() -> 
     call = ToolCall("call_1", "board_adc_read", '{"pin":"a0"}')
     body = body_of(
         asked(
-            ChatMessage.user("light?"),
-            ChatMessage.assistant("", (call,)),
-            ChatMessage.tool(call, '{"value":1}'),
-            ChatMessage.assistant("1 V"),
-            ChatMessage.user("thanks"),
+            user_said("light?"),
+            assistant_said("", (call,)),
+            tool_said(call, '{"value":1}'),
+            assistant_said("1 V"),
+            user_said("thanks"),
         )
     )
     function = {"name": "board_adc_read", "arguments": '{"pin":"a0"}'}
@@ -91,20 +92,18 @@ def test_every_turn_of_the_conversation_is_sent_with_its_calls_and_results() -> 
 @pytest.mark.parametrize("written", ["", "{broken", "[1]", '"text"', "[" * 100])
 def test_broken_arguments_of_the_past_do_not_break_the_conversation(written: str) -> None:
     call = ToolCall("call_1", "a", written)
-    (message,) = json.loads(encode(asked(ChatMessage.assistant("", (call,))), SAMPLING, Dialect()))[
+    (message,) = json.loads(encode(asked(assistant_said("", (call,))), SAMPLING, Dialect()))[
         "messages"
     ]
     assert message["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
 def test_a_lone_half_of_a_character_costs_only_itself() -> None:
-    assert body_of(asked(ChatMessage.user("a\ud83db")))["messages"] == [
-        {"role": "user", "content": "a?b"}
-    ]
+    assert body_of(asked(user_said("a\ud83db")))["messages"] == [{"role": "user", "content": "a?b"}]
 
 
 def test_half_a_character_beside_what_was_written_before_costs_only_itself() -> None:
-    said = (ChatMessage.system("a\ud83db"), ChatMessage.user('é "quoted"'))
+    said = (system_said("a\ud83db"), user_said('é "quoted"'))
     for _ in range(2):
         assert body_of(asked(*said))["messages"] == [
             {"role": "system", "content": "a?b"},
@@ -113,7 +112,7 @@ def test_half_a_character_beside_what_was_written_before_costs_only_itself() -> 
 
 
 def test_a_message_is_written_once_however_often_it_is_sent() -> None:
-    said = [ChatMessage.user("short"), ChatMessage.user("long" * LONGEST_KEPT_BYTES)]
+    said = [user_said("short"), user_said("long" * LONGEST_KEPT_BYTES)]
     one, other = (dialect._written.each(said) for _ in range(2))
     assert one == other
     assert [first is second for first, second in zip(one, other, strict=True)] == [True, False]

@@ -17,7 +17,7 @@ from agent.errors import (
     TransientProviderError,
 )
 from agent.http import HttpClient
-from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
+from agent.messages import Effect, ToolCall
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Stop, TextDelta, Usage
 from agent.providers.create import service_provider
 from agent.providers.settings import ProviderSettings
@@ -34,9 +34,10 @@ from tests.fakes.llm_talk import (
     provider_of,
     until_abandoned,
 )
+from tests.fakes.said import assistant_said, spec_of, tool_said, user_said, words
 
 ROOT = Path(__file__).parents[3]
-TOOLS = (ToolSpec("board_gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),)
+TOOLS = (spec_of("board_gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),)
 
 
 async def test_text_streams_and_ends_with_one_response() -> None:
@@ -278,7 +279,7 @@ async def test_capabilities_and_warming_up() -> None:
     provider = provider_of(streamed("x"))
     assert provider.capabilities() == Capabilities(native_tools=True, streaming=True)
     await provider.warm_up()
-    assert await provider.simple_chat("hi", system="be brief") == "x"
+    assert await provider.simple_chat(words("hi"), system=words("be brief")) == "x"
     await provider.aclose()
 
 
@@ -348,12 +349,12 @@ async def test_a_whole_turn_with_the_obedient_model(
     provider = service_provider(ProviderSettings(base_url=obedient_url), {}, http)
     names = ("board_gpio_write", "board_mcu_temperature", "memory_store", "memory_recall")
     tools = tuple(replace(TOOLS[0], name=name) for name in names)
-    asked = ChatRequest((ChatMessage.user(said),), tools)
+    asked = ChatRequest((user_said(said),), tools)
     _, wanted = await heard(provider, asked)
     assert isinstance(wanted, ChatResponse)
     (made,) = wanted.tool_calls
     assert (made.name, json.loads(made.arguments_json)) == call
-    turn = (ChatMessage.assistant("", (made,)), ChatMessage.tool(made, result))
+    turn = (assistant_said("", (made,)), tool_said(made, result))
     shown, _ = await heard(provider, replace(asked, messages=(*asked.messages, *turn)))
     assert shown == answer
     await http.aclose()

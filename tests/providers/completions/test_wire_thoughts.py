@@ -7,6 +7,7 @@ from agent.providers.answer import Answer
 from agent.providers.base import ChatRequest, ChatResponse, Usage
 from agent.providers.completions.wire import CompletionsWire
 from agent.providers.wire import Sampling
+from tests.fakes.said import assistant_said, system_said, tool_said, user_said
 
 WIRE = CompletionsWire()
 SAMPLING = Sampling("thinker", 0.5, 500)
@@ -35,8 +36,8 @@ def test_thoughts_are_not_shown_and_go_back_with_the_results_of_their_calls() ->
         {"tool_calls": [call]},
     )
     assert response.text == ""
-    said = ChatMessage.assistant("", response.tool_calls, response.echo)
-    sent = written(ChatMessage.user("on"), said, ChatMessage.tool(CALL, "ok"))
+    said = assistant_said("", response.tool_calls, response.echo)
+    sent = written(user_said("on"), said, tool_said(CALL, "ok"))
     assert sent[1]["reasoning_content"] == "The lamp is a led."
 
 
@@ -46,19 +47,19 @@ def test_thoughts_of_an_answer_without_calls_are_not_kept() -> None:
 
 def test_thoughts_of_another_model_are_not_sent() -> None:
     echo = Echo("completions", "other", '{"reasoning_content":"x"}')
-    said = ChatMessage.assistant("", (CALL,), echo)
-    assert "reasoning_content" not in written(said, ChatMessage.tool(CALL, "ok"))[0]
+    said = assistant_said("", (CALL,), echo)
+    assert "reasoning_content" not in written(said, tool_said(CALL, "ok"))[0]
     mine = replace(said, echo=replace(echo, model="thinker"))
     assert written(mine)[0]["reasoning_content"] == "x"
 
 
 def test_several_system_messages_are_sent_as_one() -> None:
-    sent = written(ChatMessage.system("a"), ChatMessage.system("b"), ChatMessage.user("c"))
+    sent = written(system_said("a"), system_said("b"), user_said("c"))
     assert sent == [{"role": "system", "content": "a\n\nb"}, {"role": "user", "content": "c"}]
 
 
 def test_a_picture_is_sent_within_the_request() -> None:
-    message = replace(ChatMessage.user("what is it?"), images=(Image("image/png", "aGk="),))
+    message = replace(user_said("what is it?"), images=(Image("image/png", "aGk="),))
     assert written(message)[0]["content"] == [
         {"type": "text", "text": "what is it?"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}},

@@ -4,20 +4,21 @@ from typing import Any
 
 import pytest
 
-from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest
 from agent.providers.failures import Refusal
 from agent.providers.gemini.body import NO_SIGNATURE, Manner
 from agent.providers.gemini.wire import GeminiWire
 from agent.providers.wire import Sampling
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("gemini-fake", 1.5, 500)
 WIRE = GeminiWire()
 USUAL = Manner()
 CALL = ToolCall("c1", "lamp", '{"value":"on"}')
 OTHER = ToolCall("c2", "lamp", "{broken")
-TURN = (ChatMessage.user("on"), ChatMessage.assistant("Now. ", (CALL, OTHER)))
-LAMP = ToolSpec(
+TURN = (user_said("on"), assistant_said("Now. ", (CALL, OTHER)))
+LAMP = spec_of(
     "lamp",
     "Lights.",
     {
@@ -27,7 +28,7 @@ LAMP = ToolSpec(
     },
     Effect.ACTUATE,
 )
-STOP = ToolSpec("all_stop", "Stops.", {"type": "object", "properties": {}}, Effect.ACTUATE)
+STOP = spec_of("all_stop", "Stops.", {"type": "object", "properties": {}}, Effect.ACTUATE)
 
 
 def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict
 
 
 def test_the_model_stands_in_the_address_and_nowhere_else() -> None:
-    request = ChatRequest((ChatMessage.user("x"),))
+    request = ChatRequest((user_said("x"),))
     for model in ("gemini-fake", "models/gemini-fake"):
         post = WIRE.write(request, replace(SAMPLING, model=model), USUAL)
         assert post.path == "models/gemini-fake:streamGenerateContent?alt=sse"
@@ -50,9 +51,9 @@ def test_the_model_stands_in_the_address_and_nowhere_else() -> None:
 def test_results_of_tools_stand_first_in_one_content_and_failed_ones_say_so() -> None:
     body = written(
         *TURN,
-        ChatMessage.tool(CALL, '{"value":"on"}'),
-        ChatMessage.tool(OTHER, "bad arguments", is_error=True),
-        ChatMessage.user("and?"),
+        tool_said(CALL, '{"value":"on"}'),
+        tool_said(OTHER, "bad arguments", is_error=True),
+        user_said("and?"),
     )
     assert [content["role"] for content in body["contents"]] == ["user", "model", "user"]
     assert body["contents"][1]["parts"] == [
@@ -83,8 +84,8 @@ def test_signed_parts_go_back_unchanged_to_the_model_that_signed_them(given: str
         called["id"] = given
     parts = [{"functionCall": called, "thoughtSignature": "c2lnbmVk"}]
     echo = Echo("gemini", "gemini-fake", json.dumps(parts))
-    said = ChatMessage.assistant("", (CALL,), echo)
-    body = written(ChatMessage.user("on"), said, ChatMessage.tool(CALL, "ok"))
+    said = assistant_said("", (CALL,), echo)
+    body = written(user_said("on"), said, tool_said(CALL, "ok"))
     assert body["contents"][1]["parts"] == parts
     # An answer has an id where its call had one
     assert body["contents"][2]["parts"][0]["functionResponse"].get("id", "") == given
@@ -93,9 +94,7 @@ def test_signed_parts_go_back_unchanged_to_the_model_that_signed_them(given: str
         replace(echo, wire="anthropic"),
         replace(echo, content_json="{torn"),
     ):
-        body = written(
-            ChatMessage.user("on"), replace(said, echo=other), ChatMessage.tool(CALL, "ok")
-        )
+        body = written(user_said("on"), replace(said, echo=other), tool_said(CALL, "ok"))
         assert body["contents"][1]["parts"][0]["thoughtSignature"] == NO_SIGNATURE
 
 
@@ -112,13 +111,13 @@ def test_newer_models_are_told_where_a_signature_is_not_known(model: str) -> Non
 
 
 def test_what_the_system_says_is_an_instruction_in_parts() -> None:
-    body = written(ChatMessage.system("who you are"), ChatMessage.system("noon"), *TURN)
+    body = written(system_said("who you are"), system_said("noon"), *TURN)
     assert body["systemInstruction"] == {"parts": [{"text": "who you are"}, {"text": "noon"}]}
     assert body["generationConfig"] == {"maxOutputTokens": 500, "temperature": 1.5}
 
 
 def test_a_picture_goes_before_the_words_about_it() -> None:
-    message = replace(ChatMessage.user("what is this?"), images=(Image("image/png", "aGk="),))
+    message = replace(user_said("what is this?"), images=(Image("image/png", "aGk="),))
     assert written(message)["contents"][0]["parts"] == [
         {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
         {"text": "what is this?"},
@@ -127,14 +126,14 @@ def test_a_picture_goes_before_the_words_about_it() -> None:
 
 def test_empty_texts_and_contents_are_never_sent() -> None:
     body = written(
-        ChatMessage.system(" "),
-        ChatMessage.user(" "),
-        ChatMessage.assistant("  "),
-        ChatMessage.user("x"),
+        system_said(" "),
+        user_said(" "),
+        assistant_said("  "),
+        user_said("x"),
     )
     assert "systemInstruction" not in body
     assert body["contents"] == [{"role": "user", "parts": [{"text": "x"}]}]
-    assert written(ChatMessage.user(" "))["contents"][0]["parts"][0]["text"].strip()
+    assert written(user_said(" "))["contents"][0]["parts"][0]["text"].strip()
 
 
 def test_tools_are_sorted_and_who_takes_no_arguments_says_nothing_of_them() -> None:
@@ -168,7 +167,7 @@ def test_a_service_that_knows_only_the_plain_schema_gets_it() -> None:
 def test_a_model_without_instructions_hears_them_from_a_person() -> None:
     other = refused("Developer instruction is not enabled for models/gemma-3-27b-it")
     assert other is not None
-    body = written(ChatMessage.system("be brief"), ChatMessage.user("hi"), manner=other)
+    body = written(system_said("be brief"), user_said("hi"), manner=other)
     assert "systemInstruction" not in body
     assert body["contents"] == [{"role": "user", "parts": [{"text": "be brief"}, {"text": "hi"}]}]
 
@@ -184,7 +183,7 @@ def test_a_model_without_instructions_hears_them_from_a_person() -> None:
 def test_what_is_refused_is_left_out_and_then_no_more(message: str, absent: str) -> None:
     other = refused(message)
     assert other is not None
-    said = written(*TURN, ChatMessage.tool(CALL, "ok"), manner=other)
+    said = written(*TURN, tool_said(CALL, "ok"), manner=other)
     assert absent not in json.dumps(said)
     assert refused(message, other) is None
 

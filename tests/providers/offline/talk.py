@@ -4,9 +4,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from agent.messages import ChatMessage, ToolCall, ToolSpec
+from agent.messages import ToolCall, ToolSpec
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.offline.provider import OfflineProvider
+from tests.fakes.said import assistant_said, system_said, tool_said, user_said
 from tests.providers.offline.toolset import TOOLS, compact
 
 Answer = Callable[[str, Mapping[str, Any]], str]
@@ -24,17 +25,17 @@ class Talk:
         self.tools = tuple(tools)
         self.results = results or {}
         self.provider = provider or OfflineProvider()
-        self.messages = [ChatMessage.system("You are Barnacle.")]
+        self.messages = [system_said("You are Barnacle.")]
         self.calls: list[ToolCall] = []
 
     async def say(self, text: str) -> ChatResponse:
         """One message, one answer of the provider; no tool is run."""
-        self.messages.append(ChatMessage.user(text))
+        self.messages.append(user_said(text))
         return await self.answer()
 
     async def answer(self) -> ChatResponse:
         response = await self.provider.chat(ChatRequest(tuple(self.messages), self.tools))
-        self.messages.append(ChatMessage.assistant(response.text, response.tool_calls))
+        self.messages.append(assistant_said(response.text, response.tool_calls))
         return response
 
     async def ask(self, text: str) -> str:
@@ -43,7 +44,7 @@ class Talk:
         while response.tool_calls:
             for call in response.tool_calls:
                 self.calls.append(call)
-                self.messages.append(ChatMessage.tool(call, self._result(call)))
+                self.messages.append(tool_said(call, self._result(call)))
             response = await self.answer()
         return response.text
 

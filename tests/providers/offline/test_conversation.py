@@ -9,6 +9,7 @@ from agent.messages import ChatMessage, Effect, Role, ToolCall
 from agent.providers.base import ChatResponse
 from agent.providers.offline.conversation import MAX_TURNS, table_of, turns_of
 from agent.providers.offline.plan import Order
+from tests.fakes.said import assistant_said, system_said, tool_said, user_said, words
 from tests.providers.offline.talk import Talk, agrees, outcome
 from tests.providers.offline.toolset import RICH, RICH_RESULTS
 
@@ -23,11 +24,11 @@ ACTING = {one.name for one in RICH if one.effect is not Effect.READ} - {"memory_
 def test_a_turn_has_what_was_said_called_and_answered() -> None:
     (turn,) = turns_of(
         [
-            ChatMessage.system("prompt"),
-            ChatMessage.user("what time is it?"),
-            ChatMessage.assistant("", (CALL,)),
-            ChatMessage.tool(CALL, "noon"),
-            ChatMessage.assistant("It is noon."),
+            system_said("prompt"),
+            user_said("what time is it?"),
+            assistant_said("", (CALL,)),
+            tool_said(CALL, "noon"),
+            assistant_said("It is noon."),
         ]
     )
     assert turn.text == "what time is it?"
@@ -38,18 +39,18 @@ def test_a_turn_has_what_was_said_called_and_answered() -> None:
 
 
 def test_a_result_without_its_call_is_known_by_its_tool() -> None:
-    stray = ChatMessage(Role.TOOL, "noon", call_id="lost", tool_name="time_now")
-    (turn,) = turns_of([ChatMessage.user("hm"), stray])
+    stray = ChatMessage(Role.TOOL, words("noon"), call_id="lost", tool_name="time_now")
+    (turn,) = turns_of([user_said("hm"), stray])
     assert turn.exchanges[0].order == Order("time_now", {})
 
 
 def test_only_the_last_turns_are_looked_at() -> None:
-    said = [ChatMessage.user(str(number)) for number in range(50)]
+    said = [user_said(str(number)) for number in range(50)]
     assert [turn.text for turn in turns_of(said)] == [str(n) for n in range(50 - MAX_TURNS, 50)]
 
 
 def test_nothing_said_makes_no_turn() -> None:
-    assert turns_of([ChatMessage.system("prompt"), ChatMessage.assistant("hello")]) == []
+    assert turns_of([system_said("prompt"), assistant_said("hello")]) == []
 
 
 def test_what_is_no_json_object_has_no_fields() -> None:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from agent.messages import ChatMessage, Effect, ToolCall
+from agent.messages import Effect, ToolCall
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.offline.provider import OfflineProvider
+from tests.fakes.said import assistant_said, tool_said, user_said
 from tests.providers.offline.talk import Talk, outcome
 from tests.providers.offline.toolset import BOARD, RICH, RICH_RESULTS, compact
 
@@ -51,11 +52,11 @@ async def test_a_yes_to_a_question_that_heeded_earlier_turns_heeds_them_too() ->
 
 async def _after(call: ToolCall, result: str, said: str) -> ChatResponse:
     messages = (
-        ChatMessage.user("look there"),
-        ChatMessage.assistant("", (call,)),
-        ChatMessage.tool(call, result),
-        ChatMessage.assistant("I did."),
-        ChatMessage.user(said),
+        user_said("look there"),
+        assistant_said("", (call,)),
+        tool_said(call, result),
+        assistant_said("I did."),
+        user_said(said),
     )
     return await OfflineProvider().chat(ChatRequest(messages, RICH))
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from agent.messages import ChatMessage, Effect, ToolCall
+from agent.messages import Effect, ToolCall
 from agent.providers.base import ChatRequest
 from agent.providers.offline.provider import OfflineProvider
+from tests.fakes.said import assistant_said, tool_said, user_said
 from tests.providers.offline.talk import Talk, outcome
 from tests.providers.offline.toolset import AGENT, GPIO_READ, TOOLS, choice, spec
 
@@ -152,9 +153,9 @@ async def test_a_yes_to_nothing_does_nothing() -> None:
 
 async def test_a_yes_to_the_question_of_another_voice_does_nothing() -> None:
     messages = (
-        ChatMessage.user("turn on the pump in five minutes"),
-        ChatMessage.assistant("Shall I leave the pump alone?"),
-        ChatMessage.user("yes"),
+        user_said("turn on the pump in five minutes"),
+        assistant_said("Shall I leave the pump alone?"),
+        user_said("yes"),
     )
     assert outcome(await OfflineProvider().chat(ChatRequest(messages, TOOLS))) == "say"
 
@@ -162,9 +163,9 @@ async def test_a_yes_to_the_question_of_another_voice_does_nothing() -> None:
 async def test_a_question_with_a_notice_before_it_is_still_known_as_its_own() -> None:
     first = await Talk().say("turn it on")
     messages = (
-        ChatMessage.user("turn it on"),
-        ChatMessage.assistant(f"(I cannot reach the model: no network.) {first.text}"),
-        ChatMessage.user("the led"),
+        user_said("turn it on"),
+        assistant_said(f"(I cannot reach the model: no network.) {first.text}"),
+        user_said("the led"),
     )
     response = await OfflineProvider().chat(ChatRequest(messages, TOOLS))
     assert outcome(response) == "board_gpio_write pin=led value=on"
@@ -187,11 +188,11 @@ async def test_the_tools_of_now_decide_what_a_question_meant() -> None:
 async def test_calls_of_an_earlier_turn_are_not_taken_for_results_of_this_one() -> None:
     call = ToolCall("c1", "time_now", "{}")
     messages = (
-        ChatMessage.user("what time is it?"),
-        ChatMessage.assistant("", (call,)),
-        ChatMessage.tool(call, "error: no clock"),
-        ChatMessage.assistant("I could not read the clock: no clock"),
-        ChatMessage.user("turn on the led"),
+        user_said("what time is it?"),
+        assistant_said("", (call,)),
+        tool_said(call, "error: no clock"),
+        assistant_said("I could not read the clock: no clock"),
+        user_said("turn on the led"),
     )
     response = await OfflineProvider().chat(ChatRequest(messages, TOOLS))
     assert outcome(response) == "board_gpio_write pin=led value=on"

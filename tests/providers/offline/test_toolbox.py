@@ -2,8 +2,9 @@
 
 import pytest
 
-from agent.messages import Effect, ToolSpec
+from agent.messages import Effect
 from agent.providers.offline.toolbox import toolbox, words_of
+from tests.fakes.said import spec_of
 from tests.providers.offline.toolset import TOOLS, choice, spec
 
 
@@ -49,7 +50,7 @@ def test_other_names_of_a_choice_are_read_from_its_description() -> None:
     ],
 )
 def test_any_schema_makes_a_profile(parameters: dict[str, object]) -> None:
-    (profile,) = toolbox([ToolSpec("t", "d", parameters, Effect.READ)]).profiles
+    (profile,) = toolbox([spec_of("t", "d", parameters, Effect.READ)]).profiles
     assert profile.name == "t"
 
 

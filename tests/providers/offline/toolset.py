@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from agent.messages import Effect, ToolSpec
+from tests.fakes.said import spec_of
 
 
 def spec(
@@ -16,7 +17,7 @@ def spec(
     effect: Effect = Effect.READ,
 ) -> ToolSpec:
     properties = properties or {}
-    return ToolSpec(
+    return spec_of(
         name,
         description,
         {

@@ -2,12 +2,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest
 from agent.providers.failures import Refusal
 from agent.providers.ollama.body import Manner
 from agent.providers.ollama.wire import OllamaWire
 from agent.providers.wire import Sampling
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("fake:8b", 1.5, 500)
 WIRE = OllamaWire(8192)
@@ -25,7 +26,7 @@ def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict
 
 
 def test_the_window_is_always_said_and_never_to_be_overrun_in_silence() -> None:
-    body = written(ChatMessage.user("x"))
+    body = written(user_said("x"))
     assert body["options"] == {"num_ctx": 8192, "num_predict": 500, "temperature": 1.5}
     assert (body["truncate"], body["shift"], body["stream"]) == (False, False, True)
     assert body["keep_alive"] == "30m"
@@ -33,10 +34,10 @@ def test_the_window_is_always_said_and_never_to_be_overrun_in_silence() -> None:
 
 def test_arguments_are_objects_and_results_name_their_tool() -> None:
     body = written(
-        ChatMessage.user("on"),
-        ChatMessage.assistant("Now.", (CALL, OTHER)),
-        ChatMessage.tool(CALL, '{"value":"on"}'),
-        ChatMessage.tool(OTHER, "bad arguments", is_error=True),
+        user_said("on"),
+        assistant_said("Now.", (CALL, OTHER)),
+        tool_said(CALL, '{"value":"on"}'),
+        tool_said(OTHER, "bad arguments", is_error=True),
     )
     assert body["messages"][1:] == [
         {
@@ -55,10 +56,10 @@ def test_arguments_are_objects_and_results_name_their_tool() -> None:
 def test_there_is_one_system_prompt_and_persons_take_turns() -> None:
     picture = (Image("image/png", "aGk="),)
     body = written(
-        ChatMessage.system("who you are"),
-        ChatMessage.system("noon"),
-        ChatMessage.user("one"),
-        replace(ChatMessage.user("two"), images=picture),
+        system_said("who you are"),
+        system_said("noon"),
+        user_said("one"),
+        replace(user_said("two"), images=picture),
     )
     assert body["messages"] == [
         {"role": "system", "content": "who you are\n\nnoon"},
@@ -68,8 +69,8 @@ def test_there_is_one_system_prompt_and_persons_take_turns() -> None:
 
 def test_thoughts_go_back_to_the_model_that_had_them() -> None:
     echo = Echo("ollama", "fake:8b", json.dumps("The lamp is a led."))
-    said = ChatMessage.assistant("", (CALL,), echo)
-    turn = (ChatMessage.user("on"), said, ChatMessage.tool(CALL, "ok"))
+    said = assistant_said("", (CALL,), echo)
+    turn = (user_said("on"), said, tool_said(CALL, "ok"))
     assert written(*turn)["messages"][1]["thinking"] == "The lamp is a led."
     for other in (
         replace(echo, model="other"),
@@ -89,10 +90,10 @@ def test_tools_are_sorted_and_limits_that_are_not_read_are_told() -> None:
     }
     schema = {"type": "object", "properties": {"level": level}, "required": ["level"]}
     tools = (
-        ToolSpec("lamp", "Lights.", schema, Effect.ACTUATE),
-        ToolSpec("fan", "Blows.", {"type": "object"}, Effect.ACTUATE),
+        spec_of("lamp", "Lights.", schema, Effect.ACTUATE),
+        spec_of("fan", "Blows.", {"type": "object"}, Effect.ACTUATE),
     )
-    fan, lamp = written(ChatMessage.user("x"), tools=tools)["tools"]
+    fan, lamp = written(user_said("x"), tools=tools)["tools"]
     assert fan["function"]["parameters"] == {"type": "object", "properties": {}}
     assert lamp["type"] == "function"
     assert lamp["function"]["parameters"] == {
@@ -110,10 +111,10 @@ def test_tools_are_sorted_and_limits_that_are_not_read_are_told() -> None:
 
 
 def test_thinking_is_off_and_not_spoken_of_where_that_is_refused() -> None:
-    assert written(ChatMessage.user("x"))["think"] is False
+    assert written(user_said("x"))["think"] is False
     refusal = Refusal(400, '{"error":"\\"fake:8b\\" does not support thinking"}')
     other = WIRE.other_manner(USUAL, refusal)
     assert other is not None
-    assert "think" not in written(ChatMessage.user("x"), manner=other)
+    assert "think" not in written(user_said("x"), manner=other)
     assert WIRE.other_manner(other, refusal) is None
     assert WIRE.other_manner(USUAL, Refusal(400, '{"error":"no"}')) is None

@@ -19,6 +19,7 @@ from tests.canaries import secret
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import running, streamed
 from tests.fakes.provider import ScriptedProvider
+from tests.fakes.said import assistant_said, system_said, tool_said, user_said
 from tests.providers.pictures.test_kinds import PNG
 
 
@@ -60,24 +61,24 @@ def names(message: ChatMessage) -> list[str]:
 
 
 async def test_a_marker_becomes_a_picture() -> None:
-    (message,) = await shown(ChatMessage.user("what is [IMAGE:a/lamp.png] and [image: b.png ]?"))
+    (message,) = await shown(user_said("what is [IMAGE:a/lamp.png] and [image: b.png ]?"))
     assert message.text == "what is [picture: lamp.png] and [picture: b.png]?"
     assert names(message) == ["a/lamp.png", "b.png"]
 
 
 async def test_a_conversation_without_markers_is_sent_as_it_is() -> None:
-    said = (ChatMessage.user("what [is] an [IMAGE:] or [IMAGE: \n]?"),)
+    said = (user_said("what [is] an [IMAGE:] or [IMAGE: \n]?"),)
     assert await shown(*said) == said
 
 
 async def test_only_what_a_person_says_is_followed() -> None:
     call = ToolCall("c", "file_read", "{}")
     said = (
-        ChatMessage.system("You remember [IMAGE:secret.png]"),
-        ChatMessage.user("hi"),
-        ChatMessage.assistant("look: [IMAGE:secret.png]", (call,)),
-        ChatMessage.tool(call, "[IMAGE:secret.png]"),
-        ChatMessage.user("[IMAGE:mine.png]"),
+        system_said("You remember [IMAGE:secret.png]"),
+        user_said("hi"),
+        assistant_said("look: [IMAGE:secret.png]", (call,)),
+        tool_said(call, "[IMAGE:secret.png]"),
+        user_said("[IMAGE:mine.png]"),
     )
     got = await shown(*said)
     assert got[:-1] == said[:-1]
@@ -86,8 +87,8 @@ async def test_only_what_a_person_says_is_followed() -> None:
 
 async def test_the_newest_are_shown_where_there_are_many() -> None:
     first, last = await shown(
-        ChatMessage.user("[IMAGE:1.png][IMAGE:2.png]"),
-        ChatMessage.user("[IMAGE:3.png][IMAGE:4.png]"),
+        user_said("[IMAGE:1.png][IMAGE:2.png]"),
+        user_said("[IMAGE:3.png][IMAGE:4.png]"),
         limit=3,
     )
     assert (names(first), names(last)) == (["2.png"], ["3.png", "4.png"])
@@ -95,45 +96,45 @@ async def test_the_newest_are_shown_where_there_are_many() -> None:
 
 
 async def test_those_of_earlier_turns_are_only_named() -> None:
-    said = [ChatMessage.user(f"[IMAGE:{n}.png]") for n in range(SHOWN_TURNS + 1)]
+    said = [user_said(f"[IMAGE:{n}.png]") for n in range(SHOWN_TURNS + 1)]
     earlier, *new = await shown(*said, limit=16)
     assert (earlier.text, names(earlier)) == ("[picture 0.png, not shown: shown earlier]", [])
     assert [names(message) for message in new] == [["1.png"], ["2.png"], ["3.png"]]
 
 
 async def test_the_same_picture_is_sent_once() -> None:
-    first, last = await shown(ChatMessage.user("[IMAGE:a.png]"), ChatMessage.user("[IMAGE:a.png]"))
+    first, last = await shown(user_said("[IMAGE:a.png]"), user_said("[IMAGE:a.png]"))
     assert (names(first), names(last)) == ([], ["a.png"])
 
 
 async def test_what_cannot_be_shown_is_told_and_takes_no_place() -> None:
-    (message,) = await shown(ChatMessage.user("[IMAGE:a.png][IMAGE:no.png]"), limit=1)
+    (message,) = await shown(user_said("[IMAGE:a.png][IMAGE:no.png]"), limit=1)
     assert message.text == "[picture: a.png][picture no.png, not shown: there is none]"
 
 
 async def test_a_model_that_sees_nothing_is_told_so_and_nothing_is_read() -> None:
-    (message,) = await shown(ChatMessage.user("[IMAGE:a.png]"), sees=False)
-    assert message == ChatMessage.user("[picture a.png, not shown: this model sees no pictures]")
+    (message,) = await shown(user_said("[IMAGE:a.png]"), sees=False)
+    assert message == user_said("[picture a.png, not shown: this model sees no pictures]")
 
 
 @pytest.mark.parametrize("url", ["https://e.org/a.png", "http://e.org/a.png", "file:///a.png"])
 async def test_nothing_is_fetched_unless_that_is_allowed(url: str) -> None:
-    (message,) = await shown(ChatMessage.user(f"[IMAGE:{url}]"))
+    (message,) = await shown(user_said(f"[IMAGE:{url}]"))
     assert message.images == ()
     assert "provider.fetch_images is off" in message.text
-    (message,) = await shown(ChatMessage.user(f"[IMAGE:{url}]"), remote=True)
+    (message,) = await shown(user_said(f"[IMAGE:{url}]"), remote=True)
     assert names(message) == [url]
 
 
 async def test_an_address_is_told_without_what_it_carries() -> None:
-    (message,) = await shown(ChatMessage.user("[IMAGE:https://e.org/a.png?key=secret]"))
+    (message,) = await shown(user_said("[IMAGE:https://e.org/a.png?key=secret]"))
     assert "secret" not in message.text
 
 
 async def test_a_stream_has_the_pictures_too() -> None:
     inner = SeeingProvider()
     provider = PicturesProvider(inner, NamedPictures(), None, 4)
-    items = [item async for item in provider.stream(ChatRequest((ChatMessage.user("[IMAGE:a]"),)))]
+    items = [item async for item in provider.stream(ChatRequest((user_said("[IMAGE:a]"),)))]
     assert len(items) == 2
     assert inner.requests[0].messages[0].role is Role.USER
     assert names(inner.requests[0].messages[0]) == ["a"]
@@ -150,7 +151,7 @@ async def test_a_picture_of_the_workspace_travels_to_the_service(tmp_path: Path)
         settings = Settings(provider=wanted)
         answers = chain(wanted, {}, {}, http, SteppedClock())
         seen = seeing(answers, settings, Paths(None, tmp_path), http)
-        await seen.chat(ChatRequest((ChatMessage.user("[IMAGE:lamp.png]"),)))
+        await seen.chat(ChatRequest((user_said("[IMAGE:lamp.png]"),)))
     await http.aclose()
     (request,) = server.requests
     assert base64.b64encode(PNG).decode() in json.dumps(request.body)

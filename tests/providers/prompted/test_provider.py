@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from agent.errors import ProviderRefused, ToolsUnsupported, TransientProviderError
-from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
+from agent.messages import Effect, ToolCall
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
@@ -17,9 +17,10 @@ from agent.providers.base import (
 from agent.providers.prompted.forms import WORDS_FOR_S, ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
 from tests.fakes.clock import SteppedClock
+from tests.fakes.said import assistant_said, spec_of, tool_said, user_said
 
-TOOLS = (ToolSpec("time_now", "The time.", {"type": "object"}, Effect.READ),)
-ASKED = ChatRequest((ChatMessage.user("what time is it?"),), TOOLS)
+TOOLS = (spec_of("time_now", "The time.", {"type": "object"}, Effect.READ),)
+ASKED = ChatRequest((user_said("what time is it?"),), TOOLS)
 CALL = '<tool_call>{"name":"time_now","arguments":{}}</tool_call>'
 BROKEN = "<tool_call>time please</tool_call>"
 
@@ -191,9 +192,9 @@ class ParrotProvider(ToollessProvider):
 async def test_a_model_that_repeats_a_result_word_for_word_calls_nothing(planted: str) -> None:
     call = ToolCall("c", "time_now", "{}")
     said = (
-        ChatMessage.user("read it"),
-        ChatMessage.assistant("", (call,)),
-        ChatMessage.tool(call, planted),
+        user_said("read it"),
+        assistant_said("", (call,)),
+        tool_said(call, planted),
     )
     response = await wrapped(ParrotProvider(native=False)).chat(replace(ASKED, messages=said))
     assert response.tool_calls == ()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.messages import ChatMessage, Effect, ToolCall, ToolSpec
+from agent.messages import Effect, ToolCall
 from agent.providers.base import (
     Capabilities,
     ChatRequest,
@@ -18,10 +18,11 @@ from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
 from tests.fakes.call_shapes import OBJECT, SHAPES, Shape
 from tests.fakes.clock import SteppedClock
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 _SCHEMA = {"type": "object", "properties": {"pin": {"type": "string"}, "value": {"type": "string"}}}
-TOOLS = (ToolSpec("gpio_write", "Sets a pin.", _SCHEMA, Effect.ACTUATE),)
-ASKED = ChatRequest((ChatMessage.user("led on please"),), TOOLS)
+TOOLS = (spec_of("gpio_write", "Sets a pin.", _SCHEMA, Effect.ACTUATE),)
+ASKED = ChatRequest((user_said("led on please"),), TOOLS)
 CALL = f"<tool_call>\n{OBJECT}\n</tool_call>"
 
 
@@ -106,11 +107,11 @@ async def test_a_doubtful_call_is_asked_about_once_and_shown_then() -> None:
 async def test_a_call_that_the_model_only_repeats_never_runs(role: str, planted: str) -> None:
     call = ToolCall("c", "gpio_write", "{}")
     given = {
-        "tool": ChatMessage.tool(call, f"The page says: {planted}"),
-        "user": ChatMessage.user(f"What does this mean?\n{planted}"),
-        "system": ChatMessage.system(f"You remember: {planted}"),
+        "tool": tool_said(call, f"The page says: {planted}"),
+        "user": user_said(f"What does this mean?\n{planted}"),
+        "system": system_said(f"You remember: {planted}"),
     }[role]
-    said = (ChatMessage.user("read it"), ChatMessage.assistant("", (call,)), given)
+    said = (user_said("read it"), assistant_said("", (call,)), given)
     shown, response = await answer_of(TextCallProvider(planted), replace(ASKED, messages=said))
     assert (shown.strip(), response.tool_calls) == (planted, ())
 

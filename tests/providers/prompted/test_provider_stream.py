@@ -5,7 +5,7 @@ import pytest
 from agent.config import Secret
 from agent.errors import ProviderError
 from agent.http import HttpClient
-from agent.messages import ChatMessage, Effect, ToolSpec
+from agent.messages import Effect
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.completions.wire import CompletionsWire
 from agent.providers.endpoint import Endpoint
@@ -17,6 +17,7 @@ from agent.providers.wire import Sampling
 from tests.fakes.clock import SteppedClock
 from tests.fakes.llm_server import Reply, events, sse
 from tests.fakes.llm_transport import OneReplyTransport
+from tests.fakes.said import spec_of, user_said
 
 ARGUMENTS = '{"pin": "led"}'
 ANSWERS = {
@@ -25,8 +26,8 @@ ANSWERS = {
     "whole": f'```json\n{{"name": "gpio_write", "arguments": {ARGUMENTS}}}\n```',
 }
 ASKED = ChatRequest(
-    (ChatMessage.user("turn the led on"),),
-    (ToolSpec("gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),),
+    (user_said("turn the led on"),),
+    (spec_of("gpio_write", "Sets a pin.", {"type": "object"}, Effect.ACTUATE),),
 )
 
 

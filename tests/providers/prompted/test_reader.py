@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Effect, ToolSpec
+from agent.messages import Effect
 from agent.providers.prompted.calls import Wanted
 from agent.providers.prompted.reader import PromptedReader, Reading
+from tests.fakes.said import spec_of
 
 _PIN = {"type": "object", "properties": {"pin": {"type": "string"}, "count": {"type": "integer"}}}
 OFFERED = {
-    name: ToolSpec(name, "", _PIN, Effect.READ) for name in ("time_now", "gpio_write", "file_write")
+    name: spec_of(name, "", _PIN, Effect.READ) for name in ("time_now", "gpio_write", "file_write")
 }
 LED = Wanted("gpio_write", '{"pin": "led"}')
 NO_ARGUMENTS = Wanted("time_now", "{}")

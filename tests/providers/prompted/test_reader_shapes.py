@@ -5,12 +5,13 @@ import json
 
 import pytest
 
-from agent.messages import Effect, ToolSpec
+from agent.messages import Effect
 from agent.providers.prompted.reader import PromptedReader, Reading
 from tests.fakes.call_shapes import ARGUMENTS, OBJECT, PYTHON, SHAPES, Shape
+from tests.fakes.said import spec_of
 
 _SCHEMA = {"type": "object", "properties": {"pin": {"type": "string"}, "value": {"type": "string"}}}
-OFFERED = {name: ToolSpec(name, "", _SCHEMA, Effect.ACTUATE) for name in ("gpio_write", "time_now")}
+OFFERED = {name: spec_of(name, "", _SCHEMA, Effect.ACTUATE) for name in ("gpio_write", "time_now")}
 
 
 def read(*pieces: str) -> tuple[str, Reading]:

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall, ToolSpec
+from agent.messages import ChatMessage, Echo, Effect, Image, ToolCall
 from agent.providers.base import ChatRequest
 from agent.providers.failures import Refusal
 from agent.providers.responses.body import Manner
 from agent.providers.responses.wire import ResponsesWire
 from agent.providers.wire import Sampling
 from tests.fakes.responses_stream import THOUGHTS
+from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
 
 SAMPLING = Sampling("gpt-fake", 0.5, 500)
 WIRE = ResponsesWire()
@@ -26,11 +27,11 @@ def written(*messages: ChatMessage, manner: Manner = USUAL, **more: Any) -> dict
 
 def test_a_conversation_becomes_a_list_of_items_and_instructions() -> None:
     body = written(
-        ChatMessage.system("who you are"),
-        ChatMessage.system("it is noon"),
-        ChatMessage.user("on"),
-        ChatMessage.assistant("Now.", (CALL,)),
-        ChatMessage.tool(CALL, "done"),
+        system_said("who you are"),
+        system_said("it is noon"),
+        user_said("on"),
+        assistant_said("Now.", (CALL,)),
+        tool_said(CALL, "done"),
     )
     assert body["instructions"] == "who you are\n\nit is noon"
     assert body["input"] == [
@@ -45,22 +46,22 @@ def test_a_conversation_becomes_a_list_of_items_and_instructions() -> None:
 def test_thoughts_go_back_before_the_call_that_they_led_to() -> None:
     call = {"type": "function_call", "call_id": "call_1", "name": "lamp", "arguments": "{}"}
     echo = Echo("responses", "gpt-fake", json.dumps([THOUGHTS, call]))
-    said = ChatMessage.assistant("", (CALL,), echo)
-    assert written(ChatMessage.user("on"), said)["input"][1:] == [THOUGHTS, call]
+    said = assistant_said("", (CALL,), echo)
+    assert written(user_said("on"), said)["input"][1:] == [THOUGHTS, call]
     other = replace(said, echo=replace(echo, model="gpt-other"))
     assert [item["type"] for item in written(other)["input"]] == ["function_call"]
 
 
 def test_a_picture_is_sent_within_the_request() -> None:
-    message = replace(ChatMessage.user(""), images=(Image("image/png", "aGk="),))
+    message = replace(user_said(""), images=(Image("image/png", "aGk="),))
     assert written(message)["input"][0]["content"] == [
         {"type": "input_image", "detail": "auto", "image_url": "data:image/png;base64,aGk="}
     ]
 
 
 def test_tools_may_leave_arguments_out() -> None:
-    tools = [ToolSpec(name, "d", {"type": "object"}, Effect.READ) for name in "ba"]
-    body = written(ChatMessage.user("x"), tools=tuple(tools))
+    tools = [spec_of(name, "d", {"type": "object"}, Effect.READ) for name in "ba"]
+    body = written(user_said("x"), tools=tuple(tools))
     assert [(tool["name"], tool["strict"]) for tool in body["tools"]] == [
         ("a", False),
         ("b", False),
@@ -80,5 +81,5 @@ def test_a_parameter_that_is_refused_is_left_out_and_then_no_more(
     refusal = Refusal(400, json.dumps({"error": {"message": message}}))
     other = WIRE.other_manner(Manner(), refusal)
     assert other is not None
-    assert absent not in written(ChatMessage.user("x"), manner=other)
+    assert absent not in written(user_said("x"), manner=other)
     assert WIRE.other_manner(other, refusal) is None

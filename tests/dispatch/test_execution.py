@@ -2,22 +2,23 @@
 
 import pytest
 
-from agent.dispatch.turn import _having_read
+from agent.dispatch.execution import lowered
 from agent.messages import Provenance, ToolResult
 from agent.tools.base import ToolContext
+from tests.fakes.said import tool_result
 
 BEGIN = ToolContext("terminal_owner", "owner", Provenance.OWNER)
 
 
-def read(provenance: Provenance | None, source: str = "") -> ToolResult:
-    return ToolResult(success=True, text="words", provenance=provenance, source=source)
+def read(provenance: Provenance, source: str = "") -> ToolResult:
+    return tool_result(success=True, text="words", provenance=provenance, source=source)
 
 
 @pytest.mark.parametrize(
     ("results", "provenance", "source"),
     [
         ([], Provenance.OWNER, "chat"),
-        ([read(None, "page")], Provenance.OWNER, "chat"),
+        ([read(Provenance.OWNER)], Provenance.OWNER, "chat"),
         ([read(Provenance.WEB, "page")], Provenance.WEB, "page"),
         ([read(Provenance.WEB, "page"), read(Provenance.TOOL, "file")], Provenance.WEB, "page"),
         ([read(Provenance.TOOL, "file"), read(Provenance.WEB, "page")], Provenance.WEB, "page"),
@@ -30,5 +31,5 @@ def test_the_least_trusted_source_is_kept(
 ) -> None:
     context = BEGIN
     for result in results:
-        context = _having_read(context, result)
+        context = lowered(context, result.words)
     assert (context.provenance, context.source) == (provenance, source)

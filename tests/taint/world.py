@@ -1,0 +1,131 @@
+"""One world with every kind of thing that a tool reads, and a canary at one source of it.
+
+The tools come from where the agent gets them: a new one is there without a line here, or the test
+says that it is missing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import httpx
+
+from agent.dispatch.watcher import Watcher
+from agent.http import HttpClient
+from agent.peripherals.gpio import PiPins
+from agent.peripherals.i2c import I2cBuses
+from agent.peripherals.settings import I2cSettings, PiPinSettings
+from agent.schedule.book import JobBook
+from agent.schedule.store import JobStore
+from agent.settings import Paths
+from agent.tools.base import AnyTool
+from agent.tools.board import BoardTools
+from agent.tools.datasheet import DatasheetSearchTool
+from agent.tools.gpio import gpio_tools
+from agent.tools.i2c import i2c_tools
+from agent.tools.mcp.offer import Offer
+from agent.tools.mcp.tool import McpTool
+from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
+from agent.tools.memory_known import MemoryListTool, MemorySourceTool
+from agent.tools.reflex import ReflexTools
+from agent.tools.settings import DelegateSettings, SearchSettings, WebSettings
+from agent.toolset import Surroundings, all_tools
+from tests.fakes.clock import SteppedClock
+from tests.fakes.owner import ListeningOwner
+from tests.fakes.pi_pins import FakePi
+from tests.fakes.resolver import PUBLIC
+from tests.taint.hardware import PlantedBoard, PlantedEvents, buses, line
+from tests.taint.planting import CANARY, World
+from tests.taint.things import (
+    PlantedLibrary,
+    PlantedMemory,
+    PlantedPeople,
+    PlantedPost,
+    PlantedSandbox,
+    PlantedServer,
+    answered,
+    jobs,
+    lay_out,
+    programs,
+    watch,
+)
+
+
+@asynccontextmanager
+async def world(folder: Path, planted: str, text: str = CANARY) -> AsyncIterator[World]:
+    """Its files are written, and its watches are at work."""
+    made = World(folder, planted, text)
+    lay_out(made)
+    watcher = Watcher(PlantedEvents(made), {}, folder / "watches.json", SteppedClock())
+    watching = asyncio.create_task(watcher.run(ListeningOwner()))
+    http = HttpClient(httpx.MockTransport(partial(answered, made)))
+    try:
+        await watch(made, watcher)
+        around = _surroundings(made, http, watcher)
+        made.board = board = PlantedBoard(made)
+        made.board_tools, made.reflexes = BoardTools(board), ReflexTools(board)
+        # Where a library of the hardware is missing its tools are left out: here they are wanted
+        wired = [*gpio_tools(around.pins or PiPins({})), *i2c_tools(around.buses or I2cBuses({}))]
+        every = [*wired, *all_tools(around), *_further(made)]
+        made.tools = list({tool.name: tool for tool in every}.values())
+        yield made
+    finally:
+        watching.cancel()
+        await asyncio.wait([watching])
+        await http.aclose()
+
+
+def _surroundings(made: World, http: HttpClient, watcher: Watcher) -> Surroundings:
+    folder = made.folder
+    devices = folder / "dev"
+    devices.mkdir()
+    for name in ("gpiochip0", "i2c-1", "v4l-subdev0"):
+        (devices / name).touch()
+    memory = PlantedMemory(made)
+    store = JobStore(folder / "jobs.json")
+    for job in jobs(made):
+        store.add(job)
+    made.pi = FakePi({"fan": PiPinSettings(gpio=17, kind="output")}, line(made))
+    return Surroundings(
+        WebSettings(search={"duckduckgo": SearchSettings()}),
+        Paths(None, folder),
+        SteppedClock(),
+        http,
+        (watcher,),
+        pins=made.pi.owner(),
+        buses=I2cBuses({"sensor": I2cSettings(address=0x76, write="actuate")}, buses(made)),
+        devices=devices,
+        agents={"reader": DelegateSettings(tools=("web_fetch",))},
+        memory=memory,
+        addressees=PlantedPeople(made),
+        post=PlantedPost(made),
+        jobs=JobBook(store, SteppedClock()),
+        sandbox=PlantedSandbox(made),
+        environ={"DISPLAY": ":0"},
+        lookup=_looked_up,
+        search=programs(made),
+    )
+
+
+def _further(made: World) -> list[AnyTool]:
+    """What is composed elsewhere: memory and the servers of others."""
+    memory, library = PlantedMemory(made), PlantedLibrary(made)
+    offer = Offer("garden", "look", "mcp_garden_look", "Looks.", _NO_FIELDS, "digest")
+    return [
+        DatasheetSearchTool(library),
+        McpTool(offer, PlantedServer(made), reads=True),
+        MemoryForgetTool(memory),
+        MemoryListTool(memory),
+        MemoryRecallTool(memory, library),
+        MemorySourceTool(memory),
+        MemoryStoreTool(memory),
+    ]
+
+
+_NO_FIELDS: dict[str, object] = {"type": "object", "properties": {}}
+
+
+async def _looked_up(_host: str, _port: int) -> list[str]:
+    return [PUBLIC]
