@@ -31,16 +31,29 @@ class _Tries:
 
 
 class Attempts:
-    """Counts wrong codes."""
+    """Counts wrong codes.
 
-    def __init__(self, clock: Clock) -> None:
+    Args:
+        longest_s: nobody waits longer for the next try.
+        is_first_free: the limit of all is only for those who have tried a wrong one.
+    """
+
+    def __init__(
+        self, clock: Clock, longest_s: float = LONGEST_WAIT_S, *, is_first_free: bool = False
+    ) -> None:
         self._clock = clock
+        self._longest_s = longest_s
+        self._is_first_free = is_first_free
         self._of: OrderedDict[str, _Tries] = OrderedDict()
         self._all = _Tries()
 
     def wait_s(self, who: str) -> float:
         """How long until a code of theirs is looked at; 0 for now."""
-        until_s = max(self._of.get(who, _Tries()).until_s, self._all.until_s)
+        tries = self._of.get(who)
+        if tries is None:
+            until_s = 0.0 if self._is_first_free else self._all.until_s
+        else:
+            until_s = max(tries.until_s, self._all.until_s)
         return max(0.0, until_s - self._clock.monotonic_s())
 
     def note_wrong(self, who: str) -> None:
@@ -48,7 +61,7 @@ class Attempts:
         self._of.move_to_end(who)
         if len(self._of) > MAX_REMEMBERED:
             self._of.popitem(last=False)
-        self._count(tries, FREE_TRIES, LONGEST_WAIT_S)
+        self._count(tries, FREE_TRIES, self._longest_s)
         self._count(self._all, FREE_TRIES_OF_ALL, LONGEST_WAIT_OF_ALL_S)
 
     def forget(self, who: str) -> None:

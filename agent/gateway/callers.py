@@ -5,6 +5,7 @@ A limit is kept by this name, so that another way to write an address is not ano
 
 import ipaddress
 from collections.abc import Container, Sequence
+from dataclasses import dataclass
 
 UNIX = "unix"
 UNKNOWN = "unknown"
@@ -15,6 +16,14 @@ MAX_HOPS = 16
 _FORWARDED = (b"x-forwarded-for", b"forwarded", b"x-real-ip", b"x-forwarded-host")
 
 Headers = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A caller: `who` is the normal name, `is_known` that a right token was shown."""
+
+    who: str
+    is_known: bool = False
 
 
 def normal(text: str) -> str:

@@ -4,7 +4,6 @@ Every answer ends its connection, so that nobody keeps one, and what is not read
 No request changes the configuration, or anything else but an inbox and the list of tokens.
 """
 
-import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +18,13 @@ from starlette.types import Receive, Scope, Send
 from agent.channels.pushed import Answered, Challenged, Push, Pushed
 from agent.errors import StorageFull
 from agent.gateway import callers
+from agent.gateway.bodies import Bodies, CrowdedOut
+from agent.gateway.callers import Caller
 from agent.gateway.limiter import Limiter
 from agent.gateway.manners import MAX_BODY_BYTES, fault_of
 from agent.gateway.metrics import CONTENT_TYPE, Sample, page
 from agent.gateway.tokens import Tokens
 
-# A platform sends a body at once; who takes longer holds a connection
-BODY_TIMEOUT_S = 5.0
-# Of all bodies that are being read: a crowd of callers takes no more memory than this
-MAX_HELD_BYTES = 2 * MAX_BODY_BYTES
 MAX_CODE_BODY_BYTES = 200
 # Whoever finds no room comes again
 AGAIN_S = 2
@@ -71,7 +68,7 @@ class _Refused(Exception):
         self.answered = answered
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request, Caller], Awaitable[Response]]
 
 
 class Front:
@@ -80,7 +77,7 @@ class Front:
     def __init__(self, entrance: Entrance, shown: Shown, pushed: Sequence[Pushed]) -> None:
         self._entrance = entrance
         self._shown = shown
-        self._held_bytes = 0
+        self._bodies = Bodies()
         self._routes: dict[bytes, tuple[str, Handler]] = {
             b"/health": ("GET", self._health),
             b"/metrics": ("GET", self._metrics),
@@ -106,22 +103,38 @@ class Front:
         response.headers["x-content-type-options"] = "nosniff"
         await response(scope, receive, send)
 
+    @property
+    def socket_peer(self) -> str:
+        """The name of whoever comes by a connection without an address."""
+        return self._entrance.socket_peer
+
+    def recognised(self, peer: str, headers: callers.Headers) -> Caller:
+        """The caller who sent these headers; one whom nobody trusts stays the connection's."""
+        who = callers.caller(peer, headers, self._entrance.trusted)
+        return Caller(who or peer, self._is_known(_token_of(headers)))
+
+    def _is_known(self, token: str) -> bool:
+        return bool(token) and self._entrance.tokens.is_right(token)
+
     async def _answer(self, request: Request) -> Response:
         scope, entrance = request.scope, self._entrance
         headers: callers.Headers = scope["headers"]
         who = callers.caller(self._peer(scope), headers, entrance.trusted)
         if who is None:
             raise _Refused(Answered(403, "gateway.trusted_proxies does not name this proxy"))
-        if wait_s := entrance.limiter.wait_s(who):
+        token = _token_of(headers)
+        # A right token passes: what others of the same address have guessed keeps nobody out
+        is_known = self._is_known(token)
+        if not is_known and (wait_s := entrance.limiter.wait_s(who, token)):
             raise _Refused(Answered(429, "refused too often", math.ceil(wait_s)))
         handler, query = self._routed(scope)
         if fault := fault_of(headers, query, entrance.hosts):
             raise _Refused(Answered(fault.status, fault.text))
         try:
-            return await handler(request)
+            return await handler(request, Caller(who, is_known))
         except _Refused as refused:
             if refused.answered.is_forged:
-                entrance.limiter.note(who)
+                entrance.limiter.note(who, token)
             raise
 
     def _peer(self, scope: Scope) -> str:
@@ -139,48 +152,47 @@ class Front:
             raise _Refused(Answered(405, f"only {method} is answered here"))
         return handler, scope["query_string"]
 
-    async def _challenged(self, request: Request) -> Response:
+    async def _challenged(self, request: Request, caller: Caller) -> Response:
         scope = request.scope
         answered = self._asked[scope["raw_path"]].challenge(scope["query_string"])
         if answered.is_forged:
             raise _Refused(answered)
         return PlainTextResponse(answered.text, answered.status)
 
-    async def _health(self, request: Request) -> Response:
-        self._look_at_token(request)
+    async def _health(self, request: Request, caller: Caller) -> Response:
+        self._look_at_token(request, caller)
         troubles = self._shown.troubles()
         told = {"status": "trouble" if troubles else "ok", "troubles": dict(troubles)}
         return JSONResponse(told, 503 if troubles else 200)
 
-    async def _metrics(self, request: Request) -> Response:
-        self._look_at_token(request)
+    async def _metrics(self, request: Request, caller: Caller) -> Response:
+        self._look_at_token(request, caller)
         try:
             samples = await self._shown.samples()
         except StorageFull as err:
             raise _Refused(Answered(503, "the numbers cannot be read", AGAIN_S)) from err
         return Response(page(samples), media_type=CONTENT_TYPE)
 
-    def _look_at_token(self, request: Request) -> None:
+    def _look_at_token(self, request: Request, caller: Caller) -> None:
         """A wrong one is refused also where none is needed."""
-        told = request.headers.get("authorization")
-        if told is None and not self._entrance.tokens.is_needed:
-            return
-        token = (told or "")[len(_BEARER) :].strip()
-        is_bearer = (told or "").lower().startswith(_BEARER)
-        if not is_bearer or not self._entrance.tokens.is_right(token):
+        is_told = "authorization" in request.headers
+        if not caller.is_known and (is_told or self._entrance.tokens.is_needed):
             raise _Refused(Answered(401, "a token is needed: Authorization: Bearer TOKEN"))
 
-    async def _pair(self, request: Request) -> Response:
+    async def _pair(self, request: Request, caller: Caller) -> Response:
         try:
             wanted = msgspec.json.decode(await self._body(request, MAX_CODE_BODY_BYTES), type=_Code)
         except (msgspec.DecodeError, UnicodeDecodeError) as err:
             raise _Refused(Answered(400, 'give the code as {"code": "..."}')) from err
+        tokens = self._entrance.tokens
+        if wait_s := tokens.wait_s(caller.who):
+            raise _Refused(Answered(429, "too many wrong codes of late", math.ceil(wait_s)))
         try:
-            token = await self._entrance.tokens.for_code(wanted.code)
+            token = await tokens.for_code(wanted.code, caller.who)
         except StorageFull as err:
             raise _Refused(Answered(503, "there is no room to keep it", AGAIN_S)) from err
         if token is None:
-            raise _Refused(Answered(403, "no code for a token, or too many wrong ones of late"))
+            raise _Refused(Answered(403, "this is no code for a token, or it was used, or it is too old"))
         return JSONResponse({"token": token})
 
     async def take(self, request: Request, pushed: Pushed) -> Response:
@@ -194,33 +206,33 @@ class Front:
         return _response(answered)
 
     async def _body(self, request: Request, most_bytes: int) -> bytes:
-        kept = bytearray()
-        try:
-            async with asyncio.timeout(BODY_TIMEOUT_S):
-                async for piece in request.stream():
-                    self._held_bytes += len(piece)
-                    kept += piece
-                    self._refuse_more(len(kept), most_bytes)
-        except TimeoutError as err:
-            raise _Refused(Answered(408, "the body took too long")) from err
-        except ClientDisconnect as err:
-            raise _Refused(Answered(400, "the body was cut off")) from err
-        finally:
-            self._held_bytes -= len(kept)
-        return bytes(kept)
-
-    def _refuse_more(self, size_bytes: int, most_bytes: int) -> None:
-        if size_bytes > most_bytes:
-            raise _Refused(Answered(413, "the body is too long"))
-        if self._held_bytes > MAX_HELD_BYTES:
-            raise _Refused(Answered(503, "too many at once", AGAIN_S))
+        with self._bodies.reading() as body:
+            try:
+                async with body.deadline:
+                    async for piece in request.stream():
+                        if len(body.held) + len(piece) > most_bytes:
+                            raise _Refused(Answered(413, "the body is too long"))
+                        body.add(piece)
+            except (TimeoutError, CrowdedOut) as err:
+                if body.is_out:
+                    raise _Refused(Answered(503, "too many at once", AGAIN_S)) from err
+                raise _Refused(Answered(408, "the body took too long")) from err
+            except ClientDisconnect as err:
+                raise _Refused(Answered(400, "the body was cut off")) from err
+            return bytes(body.held)
 
 
 def _handler(front: Front, pushed: Pushed) -> Handler:
-    async def handle(request: Request) -> Response:
+    async def handle(request: Request, _: Caller) -> Response:
         return await front.take(request, pushed)
 
     return handle
+
+
+def _token_of(headers: callers.Headers) -> str:
+    """The token of the first header that tells one; empty where none does."""
+    told = dict(reversed(headers)).get(b"authorization", b"").decode("latin-1")
+    return told[len(_BEARER) :].strip() if told.lower().startswith(_BEARER) else ""
 
 
 def _response(answered: Answered) -> Response:

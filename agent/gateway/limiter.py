@@ -4,6 +4,7 @@ Always on. The table is bounded: whoever comes when it is full shares one place 
 Nothing is written for a caller who has reached the limit, so that a flood costs no storage.
 """
 
+import hashlib
 import sqlite3
 from collections import deque
 from collections.abc import Callable
@@ -18,6 +19,8 @@ WINDOW_S = 300.0
 # Callers that are told apart
 MAX_CALLERS = 1000
 OTHERS = "others"
+# Tells wrong tokens apart, and tells nothing of them
+_DIGEST_CHARS = 8
 
 _MIGRATIONS = (
     """
@@ -46,25 +49,38 @@ class Limiter:
         for caller, at_s in rows:
             self._count(caller, min(at_s, now_s))
 
-    def wait_s(self, caller: str) -> float:
-        """How long until the caller is listened to; 0 for now."""
-        now_s = self._clock.wall_s()
-        times = self._of.get(self._place(caller), deque())
-        _slide(times, now_s)
-        return times[0] + WINDOW_S - now_s if len(times) >= MAX_REFUSED else 0.0
+    def wait_s(self, caller: str, guess: str = "") -> float:
+        """How long until the caller is listened to; 0 for now.
 
-    def note(self, caller: str) -> None:
-        """The caller was refused for what they said of themselves."""
+        Args:
+            guess: the wrong token that is told, if one is.
+        """
         now_s = self._clock.wall_s()
-        name = self._place(caller)
-        self._count(name, now_s)
-        self._kept.later(_row(name, now_s))
+        return max(self._wait_s(name, now_s) for name in _names(caller, guess))
+
+    def note(self, caller: str, guess: str = "") -> None:
+        """The caller was refused for what they said of themselves.
+
+        One wrong token that is told again and again counts once for the caller, then for itself
+        alone: a program with an old token does not keep out others of its address.
+        """
+        now_s = self._clock.wall_s()
+        caller, *of_guess = (self._place(name) for name in _names(caller, guess))
+        is_new = not any(self._of.get(name) for name in of_guess)
+        for name in [caller, *of_guess] if is_new else of_guess:
+            self._count(name, now_s)
+            self._kept.later(_row(name, now_s))
 
     async def aclose(self) -> None:
         await self._kept.aclose()
 
     def __len__(self) -> int:
         return len(self._of)
+
+    def _wait_s(self, name: str, now_s: float) -> float:
+        times = self._of.get(self._place(name), deque())
+        _slide(times, now_s)
+        return times[0] + WINDOW_S - now_s if len(times) >= MAX_REFUSED else 0.0
 
     def _count(self, name: str, at_s: float) -> None:
         self._of.setdefault(name, deque(maxlen=MAX_REFUSED)).append(at_s)
@@ -78,6 +94,14 @@ class Limiter:
             if not times:
                 del self._of[name]
         return caller if len(self._of) < MAX_CALLERS else OTHERS
+
+
+def _names(caller: str, guess: str) -> tuple[str, ...]:
+    """What is counted: the caller, and the token by a few digits of its hash."""
+    if not guess:
+        return (caller,)
+    digest = hashlib.sha256(guess.encode()).hexdigest()[:_DIGEST_CHARS]
+    return caller, f"{caller} {digest}"
 
 
 def _slide(times: deque[float], now_s: float) -> None:

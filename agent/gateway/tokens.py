@@ -20,6 +20,9 @@ from agent.dispatch.rank import Rank
 NAME = "gateway"
 # More than anybody guesses, ever
 _TOKEN_BYTES = 32
+# A wrong code makes its caller wait, and nobody else. A code has 50 bits and lives for minutes, so
+# this is time enough, and whoever shares an address with a guesser is not kept out for long
+LONGEST_WAIT_S = 60.0
 # Longer ones are none of ours
 MAX_TOKEN_CHARS = 256
 
@@ -38,7 +41,7 @@ class Tokens:
         self._tell = tell
         self._people = people
         self._codes = codes
-        self._attempts = Attempts(clock)
+        self._attempts = Attempts(clock, LONGEST_WAIT_S, is_first_free=True)
 
     @property
     def is_needed(self) -> bool:
@@ -52,20 +55,24 @@ class Tokens:
         # By the hash alone: the time that it takes to find tells nothing of the token
         return self._people.find(NAME, _digest(token)) is not None or is_ours
 
-    async def for_code(self, code: str) -> str | None:
+    def wait_s(self, who: str) -> float:
+        """How long until a code of this caller is looked at; 0 for now."""
+        return self._attempts.wait_s(who)
+
+    async def for_code(self, code: str, who: str) -> str | None:
         """A new token for whoever has the code; None where it is no code for that.
 
         Raises:
             StorageFull: nothing was changed.
         """
-        if self._attempts.wait_s(NAME):
+        if self.wait_s(who):
             return None
         # Counted before it is looked at: many at once are no more than that many tries
-        self._attempts.note_wrong(NAME)
+        self._attempts.note_wrong(who)
         invitation = await asyncio.to_thread(self._codes.spend, code)
         if invitation is None or invitation.rank is Rank.OWNER:
             return None
-        self._attempts.forget(NAME)
+        self._attempts.forget(who)
         token = secrets.token_urlsafe(_TOKEN_BYTES)
         account = Account(channel=NAME, sender=_digest(token), target="")
         person = await asyncio.to_thread(

@@ -54,6 +54,13 @@ class Listening:
         self.is_full = False
         self.people = People(folder / "people.json", clock)
         self.codes = Codes(folder / "codes.json", clock)
+        self.task = asyncio.ensure_future(gateway.run())
+
+    def end(self) -> None:
+        self.task.cancel()
+
+    async def ended(self) -> None:
+        await asyncio.wait({self.task})
 
     @property
     def port(self) -> int:
@@ -149,7 +156,7 @@ async def listening(
     made = Listening(Gateway(wanted, token, tokens, house, clock), folder, clock)
     made.troubles = troubles
     tasks = [
-        asyncio.ensure_future(made.gateway.run()),
+        made.task,
         asyncio.ensure_future(channel.listen(made.deliver)),
     ]
     try:

@@ -82,14 +82,33 @@ async def test_a_unix_socket_is_for_its_group_alone_and_gone_afterwards(tmp_path
 
 async def test_refusals_are_remembered_over_a_restart(tmp_path: Path) -> None:
     async with listening(tmp_path, token=TOKEN) as gateway:
-        for _ in range(MAX_REFUSED):
-            assert (await gateway.ask("GET", "/health", bearer("wrong"))).status == 401
+        for number in range(MAX_REFUSED):
+            wrong = bearer(f"wrong {number}")
+            assert (await gateway.ask("GET", "/health", wrong)).status == 401
         # Written within a moment, without a flush
         await asyncio.sleep(0.3)
     async with listening(tmp_path, token=TOKEN) as gateway:
-        refused = await gateway.ask("GET", "/health", bearer(TOKEN))
+        refused = await gateway.ask("GET", "/health", bearer("another"))
         assert refused.status == 429
         assert 0 < int(refused.headers["retry-after"]) <= 300
+        # What others of an address have guessed keeps nobody out
+        assert (await gateway.ask("GET", "/health", bearer(TOKEN))).status == 200
+
+
+async def test_a_program_with_an_old_token_keeps_out_nobody_of_its_address(tmp_path: Path) -> None:
+    async with listening(tmp_path, token=TOKEN) as gateway:
+        old = [(await gateway.ask("GET", "/health", bearer("old"))).status for _ in range(40)]
+        assert old == [401] * MAX_REFUSED + [429] * (40 - MAX_REFUSED)
+        assert (await gateway.ask("GET", "/health")).status == 401
+
+
+async def test_who_guesses_codes_is_told_how_long_to_wait(tmp_path: Path) -> None:
+    async with listening(tmp_path) as gateway:
+        body = json.dumps({"code": "00000-00000"}).encode()
+        statuses = [(await gateway.ask("POST", "/pair", body=body)).status for _ in range(5)]
+        assert statuses == [403, 403, 403, 429, 429]
+        refused = await gateway.ask("POST", "/pair", body=body)
+        assert 0 < int(refused.headers["retry-after"]) <= 60
 
 
 async def test_a_proxy_that_is_named_says_who_comes(tmp_path: Path) -> None:

@@ -1,0 +1,183 @@
+"""A connection of the gateway: its head is collected and checked here, then uvicorn parses it.
+
+A connection is for one request. Before the head is whole there is no parser and no task for it, so
+that callers who say nothing cost little.
+"""
+
+import asyncio
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from uvicorn import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from agent.gateway import callers
+from agent.gateway.callers import Caller
+from agent.gateway.head import Head
+from agent.gateway.manners import Fault
+from agent.gateway.places import Places
+
+# A request's line and its headers come in one or two packets
+HEADERS_TIMEOUT_S = 5.0
+# Headers, body and answer together
+CONNECTION_TIMEOUT_S = 30.0
+# For an answer, which is some kilobytes, once it is written
+READ_TIMEOUT_S = 5.0
+# What is thrown away after a refusal, so that the refusal is not lost with the connection
+MAX_IGNORED_BYTES = 256 * 1024
+_REASONS = {400: "Bad Request", 431: "Request Header Fields Too Large"}
+
+
+class Stage(enum.Enum):
+    """How far a connection has come."""
+
+    HEAD = "the request's line and headers come"
+    ASKED = "the head is whole: the body comes, or the answer is made"
+    REFUSED = "the head was refused; the refusal is being read"
+
+
+@dataclass(frozen=True, slots=True)
+class Hall:
+    """What all connections of one gateway share.
+
+    Args:
+        recognise: tells by the peer and the headers who calls.
+    """
+
+    config: Config
+    recognise: Callable[[str, callers.Headers], Caller]
+    socket_peer: str = callers.UNKNOWN
+    places: Places = field(default_factory=Places)
+    state: ServerState = field(default_factory=ServerState)
+
+
+class GuardedProtocol(H11Protocol):
+    """uvicorn's protocol, which says nothing more where an answer has begun."""
+
+    def send_400_response(self, msg: str) -> None:
+        if self.cycle is None and not self.transport.is_closing():
+            super().send_400_response(msg)
+            return
+        # The application finds its caller gone, and does not answer into what is broken
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        self.transport.abort()
+
+
+class GatewayConnection(asyncio.Protocol):
+    """One caller's connection; ends by itself."""
+
+    def __init__(self, hall: Hall) -> None:
+        self._hall = hall
+        self._head = Head()
+        self._stage = Stage.HEAD
+        self._inner: GuardedProtocol | None = None
+        self._transport: Any = None
+        self._caller = Caller(hall.socket_peer)
+        self._ignored_bytes = 0
+        self._closing_s: float | None = None
+        self.begun_s = 0.0
+
+    @property
+    def who(self) -> str:
+        return self._caller.who
+
+    @property
+    def is_known(self) -> bool:
+        return self._caller.is_known
+
+    @property
+    def gives_way(self) -> bool:
+        return self._stage is not Stage.ASKED or self._is_waiting
+
+    @property
+    def due_s(self) -> float:
+        if self._transport.is_closing() and self._closing_s is None:
+            self._closing_s = asyncio.get_running_loop().time()
+        if self._closing_s is not None:
+            return self._closing_s + READ_TIMEOUT_S
+        is_head = self._stage is Stage.HEAD
+        return self.begun_s + (HEADERS_TIMEOUT_S if is_head else CONNECTION_TIMEOUT_S)
+
+    def cut(self) -> None:
+        self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        self.begun_s = asyncio.get_running_loop().time()
+        address = transport.get_extra_info("peername")
+        if isinstance(address, tuple):
+            self._caller = Caller(callers.normal(address[0]))
+        self._hall.places.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._hall.places.discard(self)
+        if self._inner is not None:
+            self._inner.connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._transport.is_closing():
+            return
+        if self._inner is not None:
+            self._inner.data_received(data)
+        elif self._stage is Stage.HEAD:
+            self._take(data)
+        else:
+            self._ignore(data)
+
+    def eof_received(self) -> bool:
+        """Stay for the answer where the request is whole; there is nothing to wait for elsewhere."""
+        return self._stage is Stage.ASKED and not self._is_waiting
+
+    def pause_writing(self) -> None:
+        if self._inner is not None:
+            self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._inner is not None:
+            self._inner.resume_writing()
+
+    @property
+    def _is_waiting(self) -> bool:
+        """The caller has something to do: to send the rest of a body, or to read the answer."""
+        cycle: Any = self._inner.cycle if self._inner is not None else None
+        if cycle is None or cycle.response_complete or self._inner.flow.write_paused:
+            return True
+        return bool(cycle.more_body)
+
+    def _take(self, data: bytes) -> None:
+        self._head.add(data)
+        if fault := self._head.fault():
+            self._refuse(fault)
+        elif (whole := self._head.take()) is not None:
+            self._pass_on(whole)
+
+    def _pass_on(self, whole: bytes) -> None:
+        hall = self._hall
+        self._stage, self._head = Stage.ASKED, Head()
+        self._inner = inner = GuardedProtocol(hall.config, hall.state, {})
+        inner.connection_made(self._transport)
+        inner.data_received(whole)
+        if inner.headers is not None:
+            self._caller = hall.recognise(self.who, inner.headers)
+
+    def _refuse(self, fault: Fault) -> None:
+        self._stage, self._head = Stage.REFUSED, Head()
+        self._closing_s = asyncio.get_running_loop().time()
+        text = f'{{"error":"{fault.text}"}}'.encode()
+        self._transport.write(
+            f"HTTP/1.1 {fault.status} {_REASONS[fault.status]}\r\n"
+            "content-type: application/json\r\ncache-control: no-store\r\n"
+            f"connection: close\r\ncontent-length: {len(text)}\r\n\r\n".encode() + text
+        )
+        # Closed at once, what still comes would take the refusal away with it
+        self._transport.write_eof()
+
+    def _ignore(self, data: bytes) -> None:
+        self._ignored_bytes += len(data)
+        if self._ignored_bytes > MAX_IGNORED_BYTES:
+            self.cut()
