@@ -16,8 +16,9 @@ SOCKET_NAME = "gateway.sock"
 HEX_CHARS, BASE64_CHARS = 64, 43
 # Random ones have far more; a key held down has not
 LEAST_DIFFERENT_CHARS = 10
-# Connections that the kernel holds until they are looked at
-_BACKLOG = 32
+# Connections that the kernel holds until they are accepted. Where it holds none any more, a caller
+# tries again only a second later
+_BACKLOG = 1024
 # What the address of a Unix socket has room for
 _MAX_PATH_BYTES = 107
 _LISTEN = re.compile(r"(?P<host>[0-9.]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})")

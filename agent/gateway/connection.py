@@ -5,6 +5,7 @@ that callers who say nothing cost little.
 """
 
 import asyncio
+import contextlib
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -49,8 +50,8 @@ class Hall:
 
     config: Config
     recognise: Callable[[str, callers.Headers], Caller]
-    socket_peer: str = callers.UNKNOWN
-    places: Places = field(default_factory=Places)
+    places: Places
+    socket_peer: str
     state: ServerState = field(default_factory=ServerState)
 
 
@@ -58,13 +59,14 @@ class GuardedProtocol(H11Protocol):
     """uvicorn's protocol, which says nothing more where an answer has begun."""
 
     def send_400_response(self, msg: str) -> None:
-        if self.cycle is None and not self.transport.is_closing():
+        # None while no request has come, whatever its type says
+        cycle: Any = self.cycle
+        if cycle is None:
             super().send_400_response(msg)
             return
         # The application finds its caller gone, and does not answer into what is broken
-        if self.cycle is not None:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        cycle.disconnected = True
+        cycle.message_event.set()
         self.transport.abort()
 
 
@@ -130,7 +132,7 @@ class GatewayConnection(asyncio.Protocol):
             self._ignore(data)
 
     def eof_received(self) -> bool:
-        """Stay for the answer where the request is whole; there is nothing to wait for elsewhere."""
+        """Stay for the answer where the request is whole."""
         return self._stage is Stage.ASKED and not self._is_waiting
 
     def pause_writing(self) -> None:
@@ -144,7 +146,9 @@ class GatewayConnection(asyncio.Protocol):
     @property
     def _is_waiting(self) -> bool:
         """The caller has something to do: to send the rest of a body, or to read the answer."""
-        cycle: Any = self._inner.cycle if self._inner is not None else None
+        if self._inner is None:
+            return True
+        cycle: Any = self._inner.cycle
         if cycle is None or cycle.response_complete or self._inner.flow.write_paused:
             return True
         return bool(cycle.more_body)
@@ -172,10 +176,12 @@ class GatewayConnection(asyncio.Protocol):
         self._transport.write(
             f"HTTP/1.1 {fault.status} {_REASONS[fault.status]}\r\n"
             "content-type: application/json\r\ncache-control: no-store\r\n"
-            f"connection: close\r\ncontent-length: {len(text)}\r\n\r\n".encode() + text
+            f"connection: close\r\ncontent-length: {len(text)}\r\n\r\n".encode()
+            + text
         )
         # Closed at once, what still comes would take the refusal away with it
-        self._transport.write_eof()
+        with contextlib.suppress(OSError):
+            self._transport.write_eof()
 
     def _ignore(self, data: bytes) -> None:
         self._ignored_bytes += len(data)

@@ -192,7 +192,9 @@ class Front:
         except StorageFull as err:
             raise _Refused(Answered(503, "there is no room to keep it", AGAIN_S)) from err
         if token is None:
-            raise _Refused(Answered(403, "this is no code for a token, or it was used, or it is too old"))
+            raise _Refused(
+                Answered(403, "this is no code for a token, or it was used, or it is too old")
+            )
         return JSONResponse({"token": token})
 
     async def take(self, request: Request, pushed: Pushed) -> Response:

@@ -14,6 +14,7 @@ from agent.gateway.binding import Place, open_socket, place_of
 from agent.gateway.callers import UNIX, UNKNOWN, normal
 from agent.gateway.front import Entrance, Front, Shown
 from agent.gateway.limiter import Limiter
+from agent.gateway.places import Places
 from agent.gateway.server import serve
 from agent.gateway.settings import GatewaySettings
 from agent.gateway.tokens import Tokens
@@ -42,6 +43,7 @@ class Gateway:
     ) -> None:
         self.place: Place = place_of(wanted, house.state_dir, token)
         self._socket: socket = open_socket(self.place)
+        self.places = Places()
         self._limiter = Limiter(house.limits_db, clock)
         entrance = Entrance(
             self.place.hosts,
@@ -62,7 +64,7 @@ class Gateway:
         try:
             await self._limiter.begin()
             _log.info("the gateway listens at %s", self.place.in_words)
-            await serve(self._front, self._socket)
+            await serve(self._front, self._socket, self.places)
         except StorageFull as err:
             # Without its limits it lets nobody in; the rest of the agent goes on
             _log.error("the gateway is closed: %s", err)

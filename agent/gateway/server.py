@@ -15,6 +15,7 @@ from uvicorn import Config
 from agent.gateway.connection import GatewayConnection, Hall
 from agent.gateway.front import Front
 from agent.gateway.head import MAX_HEAD_BYTES
+from agent.gateway.places import Places
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application, ASGIReceiveCallable, ASGISendCallable, Scope
@@ -25,13 +26,13 @@ GRACE_S = 2.0
 _OUT_OF_FILES_S = 0.1
 
 
-async def serve(front: Front, listening: socket) -> None:
+async def serve(front: Front, listening: socket, places: Places) -> None:
     """Answer requests until cancelled; the socket is closed then."""
     # It says of every careless request that it was careless
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     config = _config(front)
     config.load()
-    hall = Hall(config, front.recognised, front.socket_peer)
+    hall = Hall(config, front.recognised, places, front.socket_peer)
     clearing = asyncio.ensure_future(hall.places.keep_clear())
     try:
         await _accept(hall, listening)
@@ -93,9 +94,7 @@ def _config(front: Front) -> Config:
 def _ended_quietly(application: "ASGI3Application") -> "ASGI3Application":
     """The same, for a server that takes the end of the agent for a fault and prints it."""
 
-    async def run(
-        scope: "Scope", receive: "ASGIReceiveCallable", send: "ASGISendCallable"
-    ) -> None:
+    async def run(scope: "Scope", receive: "ASGIReceiveCallable", send: "ASGISendCallable") -> None:
         with contextlib.suppress(asyncio.CancelledError):
             await application(scope, receive, send)
 

@@ -5,7 +5,7 @@ import base64
 import contextlib
 import json
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,13 +142,14 @@ async def listening(
     clock: Clock | None = None,
     token: str = "",
     reply_url: str = "http://127.0.0.1:9/",
+    samples: Callable[[], Awaitable[list[Sample]]] = some_samples,
 ) -> AsyncIterator[Listening]:
     clock = clock or SystemClock()
     http = HttpClient()
     ledger = Ledger(folder / "webhook.db", clock)
     channel = WebhookChannel(Peer(reply_url, KEY), ledger, http, clock)
     troubles: dict[str, str] = {}
-    shown = Shown(lambda: troubles, some_samples)
+    shown = Shown(lambda: troubles, samples)
     tokens = Tokens(
         token, People(folder / "people.json", clock), Codes(folder / "codes.json", clock), clock
     )

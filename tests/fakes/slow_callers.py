@@ -75,7 +75,7 @@ class SlowCrowd:
         made = socket.socket()
         if kind is Slowness.UNREAD:
             made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALL_BUFFER_BYTES)
-        made.setblocking(False)
+        made.settimeout(0)
         made.bind((source, 0))
         try:
             await asyncio.get_running_loop().sock_connect(made, ("127.0.0.1", self.port))
@@ -110,7 +110,9 @@ class SlowCrowd:
                 writer.write_eof()
                 await reader.read()
             case Slowness.KEPT:
-                writer.write(b"GET /health HTTP/1.1\r\n" + _HOST + b"connection: keep-alive\r\n\r\n")
+                writer.write(
+                    b"GET /health HTTP/1.1\r\n" + _HOST + b"connection: keep-alive\r\n\r\n"
+                )
                 await asyncio.sleep(_RENEWED_S)
             case Slowness.UNREAD:
                 writer.write(b"GET /metrics HTTP/1.1\r\n" + _HOST + b"\r\n")
