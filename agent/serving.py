@@ -23,6 +23,7 @@ from agent.clock import SystemClock
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.supervisor import Supervisor
 from agent.errors import ConfigRefused
+from agent.health.ownership import keep_private
 from agent.health.report import Reporter
 from agent.health.starts import SAFE_MODE_TEXT, Starts
 from agent.link.base import BoardState
@@ -30,6 +31,7 @@ from agent.memory.backends import Place
 from agent.memory.switching import left_behind
 from agent.settings import Paths, Settings
 from agent.storage import lock
+from agent.storage.privacy import private_umask
 from agent.storage.reserve import Reserve
 from agent.tools.registry import Registry
 from agent.wording import how_to_install
@@ -55,8 +57,9 @@ MAX_CHAT_LOG_BYTES = 1_000_000
 
 async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
     """A conversation in this terminal, until the person leaves; the exit status."""
-    with lock.hold(paths.state_dir), _chat_log(paths) as log:
+    with private_umask(), lock.hold(paths.state_dir), _chat_log(paths) as log:
         agent = assemble(settings, paths, os.environ, log)
+        _close_to_others(paths)
         plain = plain or not sys.stdin.isatty()
         lines = lines_of(settings, paths, plain=plain)
         terminal = Terminal(lines, write_out, agent.clock, settings.terminal.prompt, plain=plain)
@@ -82,7 +85,7 @@ async def chat(settings: Settings, paths: Paths, *, plain: bool) -> int:
 
 async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
-    with lock.hold(paths.state_dir):
+    with private_umask(), lock.hold(paths.state_dir):
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
         is_looping = starts.begin()
         agent = _assembled(settings, paths, is_looping=is_looping)
@@ -119,6 +122,7 @@ async def run(settings: Settings, paths: Paths) -> int:
 def _assembled(settings: Settings, paths: Paths, *, is_looping: bool) -> Agent:
     """The agent; one that keeps falling over gets no tools."""
     agent = assemble(settings, paths, os.environ, sys.stderr)
+    _close_to_others(paths)
     if not is_looping:
         return agent
     agent.servers.give_up()
@@ -230,6 +234,13 @@ async def _greet_board(agent: Agent) -> None:
 def _interrupt(terminal: Terminal, dispatcher: Dispatcher) -> bool:
     conversation = terminal.busy_conversation
     return conversation is not None and dispatcher.stop(conversation)
+
+
+def _close_to_others(paths: Paths) -> None:
+    """Nobody else reads what is kept, also where the folder was made by hand."""
+    if closed := keep_private(paths.state_dir):
+        told = "state folder: closed to others (files=%d, folder=%s)"
+        _log.warning(told, closed, paths.state_dir)
 
 
 @contextlib.contextmanager

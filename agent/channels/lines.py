@@ -94,7 +94,9 @@ class TerminalLines:
             return
         with contextlib.suppress(OSError):
             readline.set_history_length(self._history_lines)
-            self._history_file.parent.mkdir(parents=True, exist_ok=True)
+            from agent.storage.privacy import create_private  # noqa: PLC0415 - as above
+
+            create_private(self._history_file)
             readline.write_history_file(self._history_file)
             self._history_file.chmod(0o600)
 

@@ -42,21 +42,34 @@ def foreign(folder: Path) -> list[Path]:
     return [found.path for found in _foreign(folder)]
 
 
-def take_from_others(folder: Path) -> int:
-    """Close what is exposed; how many could be."""
+def take_from_others(folder: Path, rights: int = stat.S_IRWXO, passing: int = 0) -> int:
+    """Close what is exposed; how many could be.
+
+    Args:
+        rights: what nobody else may have.
+        passing: of these, what stays for the folder itself.
+    """
 
     def close(handle: int) -> None:
-        os.fchmod(handle, stat.S_IMODE(os.fstat(handle).st_mode) & ~stat.S_IRWXO)
+        os.fchmod(handle, stat.S_IMODE(os.fstat(handle).st_mode) & ~rights)
 
     closed = 0
     for found in _ours(folder):
-        if found.status.st_mode & stat.S_IRWXO:
+        if found.status.st_mode & rights:
             closed += _changed(found, close)
-    if (mode := _mode(folder)) & stat.S_IRWXO:
+    if (mode := _mode(folder)) & (too_much := rights & ~passing):
         with contextlib.suppress(OSError):
-            folder.chmod(stat.S_IMODE(mode) & ~stat.S_IRWXO)
+            folder.chmod(stat.S_IMODE(mode) & ~too_much)
             closed += 1
     return closed
+
+
+def keep_private(folder: Path) -> int:
+    """Leave to group and others nothing of ours; how much was closed.
+
+    The group may still pass through the folder itself: a proxy comes to the gateway's socket so.
+    """
+    return take_from_others(folder, stat.S_IRWXG | stat.S_IRWXO, passing=stat.S_IXGRP)
 
 
 def give_back(folder: Path) -> int:

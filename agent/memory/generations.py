@@ -20,6 +20,7 @@ from agent.memory import snapshot
 from agent.memory.base import MemoryEntry
 from agent.memory.seal import Seals
 from agent.storage.files import sync_folder
+from agent.storage.privacy import PRIVATE_FOLDER
 
 NAME = "MEMORY_SNAPSHOT.md"
 # The newest and two before it: a mistake is noticed within a day, at two snapshots a day
@@ -133,7 +134,7 @@ class Generations:
             StorageFull: the folder cannot be written.
         """
         with _saying_what_is_full(self.newest_path):
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             return Draft(self.newest_path.with_name(f"{NAME}{_TEMP_SUFFIX}"), self._put)
 
     def _put(self, new: Generation) -> Written:

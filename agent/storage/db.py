@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.errors import StorageFull
+from agent.storage.privacy import PRIVATE_FOLDER, create_private
 
 # A writer waits this long for another one: longer than any of our transactions
 BUSY_TIMEOUT_S = 5.0
@@ -51,14 +52,14 @@ def open_database(
     Raises:
         StorageFull: the folder cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     if path.exists() and not _is_healthy(path):
         set_aside(path)
     try:
         if path.exists() and _steps_done(path) > len(migrations):
             _bring_back(path, migrations, page_bytes)
         return _open(path, migrations, page_bytes)
-    except sqlite3.OperationalError as err:
+    except (sqlite3.OperationalError, OSError) as err:
         raise StorageFull(f"{path} cannot be opened: {err}") from err
 
 
@@ -78,6 +79,8 @@ def set_aside(path: Path) -> None:
 
 
 def _open(path: Path, migrations: Sequence[str], page_bytes: int) -> sqlite3.Connection:
+    # SQLite gives its other files the rights of this one
+    create_private(path)
     # Used from one worker thread at a time, not always the same one
     connection = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from agent.errors import StorageFull
+from agent.storage.privacy import PRIVATE_FILE, PRIVATE_FOLDER
 
 _TEMP_SUFFIX = ".part"
 # What the operating system says when there is no room or no permission to write any more
@@ -23,7 +24,7 @@ def write_atomic(path: Path, content: bytes) -> None:
     """
     temp = path.with_name(f"{path.name}{_TEMP_SUFFIX}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         _write_synced(temp, content)
         temp.replace(path)
         sync_folder(path.parent)
@@ -54,7 +55,7 @@ def sync_folder(folder: Path) -> None:
 
 def _write_synced(path: Path, content: bytes) -> None:
     path.unlink(missing_ok=True)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     with os.fdopen(handle, "wb") as file:
         file.write(content)
         file.flush()

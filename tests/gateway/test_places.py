@@ -84,7 +84,7 @@ def test_where_everybody_holds_one_the_oldest_goes() -> None:
 
 def test_a_new_connection_a_known_one_and_one_at_work_stay() -> None:
     places = Places()
-    known = [FakeHolder(places, is_known=True, begun_s=-9) for _ in range(5)]
+    known = [FakeHolder(places, "k", is_known=True, begun_s=-9) for _ in range(5)]
     at_work = [FakeHolder(places, gives_way=False, begun_s=-9) for _ in range(5)]
     new = [FakeHolder(places, begun_s=1.0 - QUICK_S / 2) for _ in range(5)]
     slow = [FakeHolder(places, "ab"[n % 2], begun_s=n * 1e-9) for n in range(MAX_PLACES)]

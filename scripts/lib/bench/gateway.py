@@ -7,6 +7,7 @@ otherwise, with a new connection for each request.
 
 import argparse
 import contextlib
+import math
 import socket
 import statistics
 import subprocess
@@ -47,7 +48,7 @@ class _Asked:
     def p99_ms(self) -> float:
         if len(self.taken_ms) < REQUESTS:
             return float("inf")
-        return sorted(self.taken_ms)[int(len(self.taken_ms) * 0.99)]
+        return sorted(self.taken_ms)[math.ceil(len(self.taken_ms) * 0.99) - 1]
 
 
 @dataclass
