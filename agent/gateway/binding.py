@@ -10,12 +10,9 @@ from pathlib import Path
 
 from agent.errors import ConfigRefused
 from agent.gateway.settings import GatewaySettings
+from agent.gateway.strength import weakness_of
 
 SOCKET_NAME = "gateway.sock"
-# What 32 random bytes are, written in hex and in Base64
-HEX_CHARS, BASE64_CHARS = 64, 43
-# Random ones have far more; a key held down has not
-LEAST_DIFFERENT_CHARS = 10
 # Connections that the kernel holds until they are accepted. Where it holds none any more, a caller
 # tries again only a second later
 _BACKLOG = 1024
@@ -23,7 +20,6 @@ _BACKLOG = 1024
 _MAX_PATH_BYTES = 107
 _LISTEN = re.compile(r"(?P<host>[0-9.]+|\[[0-9a-fA-F:.]+\]):(?P<port>[0-9]{1,5})")
 _MAX_PORT = 65535
-_HEX = re.compile(r"[0-9a-fA-F]+")
 _LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
@@ -57,9 +53,9 @@ def place_of(wanted: GatewaySettings, state_dir: Path, token: str) -> Place:
     Raises:
         ConfigRefused: others could reach it, and something that this needs is not there.
     """
-    if token and not is_long_enough(token):
+    if token and (weakness := weakness_of(token)):
         raise ConfigRefused(
-            "gateway.token is too short or not random: make one by `openssl rand -hex 32`"
+            f"gateway.token is not random: {weakness}. Make one by `openssl rand -hex 32`"
         )
     if wanted.trusted_proxies and not token:
         raise ConfigRefused(
@@ -71,12 +67,6 @@ def place_of(wanted: GatewaySettings, state_dir: Path, token: str) -> Place:
         path = state_dir / SOCKET_NAME if wanted.listen == "unix" else Path(wanted.listen)
         return Place(named | _LOOPBACK_HOSTS, path)
     return _address_of(wanted, named, token)
-
-
-def is_long_enough(token: str) -> bool:
-    """Whether it can be 32 random bytes."""
-    least = HEX_CHARS if _HEX.fullmatch(token) else BASE64_CHARS
-    return len(token) >= least and len(set(token)) >= LEAST_DIFFERENT_CHARS
 
 
 def open_socket(place: Place) -> socket.socket:

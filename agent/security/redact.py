@@ -3,28 +3,21 @@
 Known secrets go wherever and however they are written; what only looks like a key goes too.
 """
 
-import base64
 import json
-import re
 from collections.abc import Iterable
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 from agent.config import Secret
+from agent.security.key_shapes import MASK, without_keys
+from agent.security.spellings import spaced, spellings
 
-MASK = "***"
+if TYPE_CHECKING:
+    import re
+
+__all__ = ["MASK", "MIN_SECRET_CHARS", "Redactor", "without_contents"]
+
 # Shorter ones would blank out ordinary words
 MIN_SECRET_CHARS = 6
-# Prefixes of the keys that services give out; `*` and dots as in keys they have masked themselves
-_KEY_SHAPES = re.compile(
-    r"""
-      \b(?: sk- | gsk_ | xox[abeoprs]- | gh[oprsu]_ | github_pat_ | glpat- | pplx- | xai- | nvapi- )
-      [\w\-*.…]{6,}
-    | \bAIza[\w\-]{20,}
-    | (?<=[Bb]earer[ ])[\w\-.~+/=]{6,}
-    | (?<=://)[^\s/@:]{1,256}:[^\s/@]{1,256}(?=@)
-    """,
-    re.VERBOSE,
-)
 
 
 class Redactor:
@@ -32,6 +25,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._spellings: tuple[str, ...] = ()
+        self._spaced: tuple["re.Pattern[str]", ...] = ()
         for secret in secrets:
             self.add(secret)
 
@@ -39,34 +33,29 @@ class Redactor:
         """Hide this one from now on, whatever it looks like."""
         text = secret.reveal()
         if len(text) >= MIN_SECRET_CHARS:
-            known = {*self._spellings, *_spellings(text)}
+            known = {*self._spellings, *spellings(text)}
             # The longest first: one may contain another
             self._spellings = tuple(
                 sorted(known, key=lambda known_one: (-len(known_one), known_one))
             )
+            if (pattern := spaced(text)) is not None:
+                self._spaced = (*self._spaced, pattern)
 
     def knows(self, text: str) -> bool:
         """Whether one of the secrets stands in it."""
-        return any(spelling in text for spelling in self._spellings)
+        is_there = any(spelling in text for spelling in self._spellings)
+        return is_there or any(pattern.search(text) for pattern in self._spaced)
 
     def redact(self, text: str) -> str:
-        return _KEY_SHAPES.sub(MASK, self.redact_known(text))
+        return without_keys(self.redact_known(text))
 
     def redact_known(self, text: str) -> str:
         """Without what looks like a key: quick enough for a text that is shown while it grows."""
         for spelling in self._spellings:
             text = text.replace(spelling, MASK)
+        for pattern in self._spaced:
+            text = pattern.sub(MASK, text)
         return text
-
-
-def _spellings(text: str) -> set[str]:
-    return {
-        text,
-        quote(text, safe=""),
-        json.dumps(text)[1:-1],
-        repr(text)[1:-1],
-        base64.b64encode(text.encode()).decode().rstrip("="),
-    }
 
 
 def without_contents(arguments_json: str) -> str:

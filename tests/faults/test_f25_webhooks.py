@@ -17,8 +17,8 @@ from agent.clock import SystemClock
 from agent.config import Secret
 from agent.errors import ConfigRefused
 from agent.gateway.bodies import BODY_TIMEOUT_S
-from agent.gateway.manners import MAX_BODY_BYTES
 from agent.gateway.connection import HEADERS_TIMEOUT_S
+from agent.gateway.manners import MAX_BODY_BYTES
 from agent.gateway.places import MAX_PLACES
 from agent.gateway.settings import GatewaySettings
 from agent.http import HttpClient

@@ -1,0 +1,94 @@
+"""Spellings of a known secret: what encoders, quoters and people make of it."""
+
+import base64
+import codecs
+import html
+import json
+import re
+import shlex
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+# Shorter pieces stand in ordinary text by chance
+_LEAST_PIECE_CHARS = 8
+# Letters of a shorter secret follow each other in ordinary text, such as 1, 2, 3, 4, 5, 6
+_LEAST_SPACED_CHARS = 16
+# What may stand between two characters: line ends, spaces, quotes, signs that are not shown.
+# Nothing of it is given back where the next character cannot be part of it
+_BETWEEN = r"[\W_]{0,4}"
+_OFFSETS = 3
+_BITS = 6
+
+
+def spellings(text: str) -> set[str]:
+    """Every way to write it that is a fixed text, in upper and lower case too."""
+    plain = {one for one in _of_text(text) if one}
+    coded = {one for one in _of_bytes(text.encode()) if len(one) >= _LEAST_PIECE_CHARS}
+    both = plain | coded
+    # Base64 in another case is another text, but nobody means another one by it
+    return both | {one.lower() for one in both} | {one.upper() for one in both}
+
+
+def spaced(text: str) -> re.Pattern[str] | None:
+    """It, with something between its characters; None where that would find ordinary text."""
+    if len(text) < _LEAST_SPACED_CHARS:
+        return None
+    others = list(text[1:])
+    rest = (f"{_BETWEEN}{'+' if one.isalnum() else ''}{re.escape(one)}" for one in others)
+    return re.compile(re.escape(text[0]) + "".join(rest))
+
+
+def _of_text(text: str) -> Iterator[str]:
+    escaped = json.dumps(text)[1:-1]
+    percent = quote(text, safe="")
+    yield text
+    yield escaped
+    yield escaped.replace("/", r"\/")
+    # In a string that stands in a string
+    yield json.dumps(escaped)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    yield repr(text)[1:-1]
+    yield shlex.quote(text)
+    yield text.replace("'", "''")
+    yield percent
+    yield quote_plus(text)
+    yield quote(percent, safe="")
+    yield html.escape(text)
+    yield html.escape(text).replace("&#x27;", "&#39;")
+    if len(text) >= _LEAST_PIECE_CHARS:
+        yield text[::-1]
+        yield codecs.encode(text, "rot13")
+    yield from _character_by_character(text)
+
+
+def _character_by_character(text: str) -> Iterator[str]:
+    codes = [ord(one) for one in text]
+    yield "".join(f"&#{code};" for code in codes)
+    yield "".join(f"&#x{code:x};" for code in codes)
+    yield "".join(f"\\u{code:04x}" for code in codes)
+    yield "".join(f"\\u{code:04X}" for code in codes)
+    yield "".join(f"\\u{{{code:x}}}" for code in codes)
+
+
+def _of_bytes(told: bytes) -> Iterator[str]:
+    pairs = [f"{one:02x}" for one in told]
+    for between in ("", " ", ":", "-", ", 0x", r"\x", "%"):
+        yield between.join(pairs)
+    yield ", ".join(map(str, told))
+    yield "".join(f"\\{one:03o}" for one in told)
+    yield base64.b32encode(told).decode().rstrip("=")
+    yield base64.a85encode(told).decode()
+    for offset in range(_OFFSETS):
+        inner = _in_base64(told, offset)
+        yield inner
+        yield inner.translate(str.maketrans("+/", "-_"))
+    whole = base64.b64encode(told).decode().rstrip("=")
+    yield whole
+    yield whole.translate(str.maketrans("+/", "-_"))
+
+
+def _in_base64(told: bytes, offset: int) -> str:
+    """What of it is the same in Base64 whatever stands before and after it."""
+    coded = base64.b64encode(bytes(offset) + told).decode()
+    first = -(-offset * 8 // _BITS)
+    return coded[first : (offset + len(told)) * 8 // _BITS]
