@@ -78,7 +78,7 @@ class EmergencyStop:
         """Take over what the file says."""
         if self._is_clearing:
             return
-        if self._path.exists():
+        if _is_there(self._path):
             self._is_recorded = True
             if not self.is_set:
                 self._set(read_reason(self._path.parent) or "by another program")
@@ -109,6 +109,17 @@ def read_reason(folder: Path) -> str | None:
     except OSError:
         text = ""
     return printable_line(text, MAX_REASON_CHARS).strip() or "for a reason that was not recorded"
+
+
+def _is_there(path: Path) -> bool:
+    """Whether the file is set; one that cannot be looked at is."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def record(folder: Path, reason: str) -> bool:

@@ -25,7 +25,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[Secret] = ()) -> None:
         self._spellings: tuple[str, ...] = ()
-        self._spaced: tuple["re.Pattern[str]", ...] = ()
+        self._spaced: tuple[re.Pattern[str], ...] = ()
         for secret in secrets:
             self.add(secret)
 

@@ -9,6 +9,7 @@ from agent.dispatch.activity import Activity
 from agent.dispatch.gate import Gate
 from agent.dispatch.presence import NoButton, PresenceRule
 from agent.dispatch.questions import MAX_SHOWN_CHARS
+from agent.dispatch.records import Circumstances
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import STANDING_APPROVAL_S, Standing, StandingApprovals
 from agent.security.binding import call_hash
@@ -270,3 +271,34 @@ class TestPresence:
         gate = Gate(Policy(Autonomy.FULL), approvals, stop, rule)
         decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, Owner(Answer.YES))
         assert "board.approve_button" in decision.reason
+
+
+@pytest.mark.parametrize("trust", list(Provenance))
+@pytest.mark.parametrize("autonomy", list(Autonomy))
+async def test_no_key_of_ours_goes_into_a_network_call(
+    tmp_path: Path, clock: SteppedClock, stop: EmergencyStop, autonomy: Autonomy, trust: Provenance
+) -> None:
+    gate = Gate(Policy(autonomy), StandingApprovals(tmp_path / "standing.json", clock), stop)
+    owner = Owner(Answer.YES)
+    holding = Circumstances(holds_secret=True)
+    decision = await gate.admit(call({"url": "x"}), Effect.NETWORK, trust, owner, holding)
+    assert (decision.verdict, decision.rule) == (Verdict.DENY, "secret")
+    assert owner.asked == []
+
+
+async def test_a_key_of_ours_is_no_hindrance_to_what_stays_here(gate: Gate) -> None:
+    owner = Owner(Answer.NO)
+    holding = Circumstances(holds_secret=True)
+    for effect in (Effect.READ, Effect.ACTUATE):
+        decision = await gate.admit(call({}), effect, Provenance.OWNER, owner, holding)
+        assert decision.verdict is Verdict.ALLOW
+    plain = await gate.admit(call({}), Effect.NETWORK, Provenance.OWNER, owner)
+    assert plain.rule != "secret"
+
+
+async def test_a_question_never_shows_a_key_of_ours(gate: Gate) -> None:
+    owner = Owner(Answer.YES)
+    holding = Circumstances(holds_secret=True)
+    decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner, holding)
+    assert (decision.verdict, decision.rule) == (Verdict.DENY, "secret")
+    assert owner.asked == []

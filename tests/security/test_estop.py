@@ -116,6 +116,31 @@ async def test_a_file_that_cannot_be_removed_keeps_the_stop(tmp_path: Path) -> N
     assert stop.is_set
 
 
+@pytest.mark.parametrize("kind", ["folder", "loop", "folder that is a file"])
+async def test_a_file_that_cannot_be_read_is_a_stop(tmp_path: Path, kind: str) -> None:
+    folder = tmp_path / "state"
+    if kind == "folder that is a file":
+        folder.write_text("")
+    elif kind == "loop":
+        folder.mkdir()
+        (folder / FILE_NAME).symlink_to(FILE_NAME)
+    else:
+        (folder / FILE_NAME).mkdir(parents=True)
+    assert estop.read_reason(folder) == "for a reason that was not recorded"
+    stop = EmergencyStop(folder)
+    assert stop.is_set
+    # Nor is it taken for one that somebody has removed
+    stop.look()
+    assert stop.is_set
+
+
+async def test_a_file_that_becomes_unreadable_stops_what_is_at_work(tmp_path: Path) -> None:
+    stop = EmergencyStop(tmp_path)
+    (tmp_path / FILE_NAME).symlink_to(FILE_NAME)
+    stop.look()
+    assert stop.reason == "for a reason that was not recorded"
+
+
 def test_removing_nothing_says_so(tmp_path: Path) -> None:
     assert not estop.remove(tmp_path)
 

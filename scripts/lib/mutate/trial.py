@@ -1,0 +1,68 @@
+"""Trials of weakenings: each is put into the copy, its tests run, and the copy is whole again."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.lib.mutate.coverage_map import CoverageMap
+from scripts.lib.mutate.tree import Tree
+from scripts.lib.mutate.weakenings import Weakening
+
+# Most weakenings fall to the first few tests; the others are run where those say nothing
+_FIRST = 25
+_MOST = 400
+_FIRST_LIMIT_S, _REST_LIMIT_S = 60.0, 240.0
+_PASSED = 0
+# What pytest says of tests that do not begin, as where a module cannot be imported any more
+_NO_TESTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a weakening: `tests` is how many could have caught it."""
+
+    weakening: Weakening
+    is_caught: bool
+    tests: int
+
+
+def tried(tree: Tree, weakening: Weakening, covering: CoverageMap) -> Verdict:
+    """Whether a test fails while the line is weak."""
+    path = tree.folder / weakening.path
+    source = path.read_text()
+    tests = covering.of(str(weakening.path), _statement_line(source, weakening.line))
+    path.write_text(weakening.text)
+    try:
+        is_caught = _fails(tree, tests[:_FIRST], _FIRST_LIMIT_S) or _fails(
+            tree, tests[_FIRST:_MOST], _REST_LIMIT_S
+        )
+    finally:
+        path.write_text(source)
+    return Verdict(weakening, is_caught, len(tests))
+
+
+def _fails(tree: Tree, tests: Sequence[str], limit_s: float) -> bool:
+    if not tests:
+        return False
+    words = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no")
+    status, _ = tree.run(*words, "--reruns", "0", "--timeout", "30", *tests, limit_s=limit_s)
+    if status == _NO_TESTS:
+        raise RuntimeError(f"none of the tests was found: {tests[0]}")
+    return status != _PASSED
+
+
+def _statement_line(source: str, line: int) -> int:
+    """The first line of the innermost statement: coverage knows a long one by that."""
+    best = line
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
+            has_body = hasattr(node, "body")
+            if not has_body or node.body[0].lineno > line:  # type: ignore[attr-defined]
+                best = node.lineno
+    return best
+
+
+def module_of(path: Path) -> str:
+    """The name by which a table lists it."""
+    return str(path.relative_to("agent"))

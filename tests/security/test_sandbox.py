@@ -1,0 +1,45 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from agent.security.sandbox import MAX_FILE_BYTES, MAX_FILES, MAX_PROCESSES, Job, limited
+
+WRITE = ("/bin/sh", "-c", "trap '' XFSZ; printf x > written; echo $?")
+
+
+def limits_of(job: Job) -> dict[str, str]:
+    words = limited(job)
+    return dict(one.removeprefix("--").split("=") for one in words[1 : words.index("--")])
+
+
+@pytest.mark.parametrize(("writes", "content"), [(False, b""), (True, b"x")])
+def test_a_job_that_only_reads_can_write_nothing_whatever_is_mounted(
+    tmp_path: Path, *, writes: bool, content: bytes
+) -> None:
+    # The systemd sandbox has the workspace open for writing: this limit is all that there is
+    done = subprocess.run(
+        limited(Job(WRITE, writes=writes)),
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        timeout=20,
+        check=False,
+    )
+    assert (tmp_path / "written").read_bytes() == content
+    assert (done.stdout == b"0\n") is writes
+
+
+def test_every_limit_of_a_job_is_lowered() -> None:
+    assert limits_of(Job(("x",), cpu_s=0.2, memory_bytes=1000)) == {
+        "data": "1000",
+        "as": "4000",
+        "cpu": "1",
+        "nproc": str(MAX_PROCESSES),
+        "nofile": str(MAX_FILES),
+        "fsize": "0",
+        "core": "0",
+    }
+    assert limits_of(Job(("x",), writes=True, cpu_s=2.5))["fsize"] == str(MAX_FILE_BYTES)
+    assert limits_of(Job(("x",), cpu_s=2.5))["cpu"] == "3"
