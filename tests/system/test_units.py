@@ -1,5 +1,6 @@
 """The units and rules of systemd/, looked at by systemd's own programs."""
 
+import ipaddress
 import re
 import shutil
 import subprocess
@@ -75,6 +76,35 @@ def test_systemd_would_complain_of_a_line_that_it_does_not_know(units: Path) -> 
     unit = units / "barnacle.service"
     unit.write_text(unit.read_text().replace("WatchdogSec=30s", "WatchdogSec=often"))
     assert "Failed to parse sec value, ignoring: often" in _said(ANALYZE, "verify", unit)
+
+
+_SHORT = {"multicast": ("224.0.0.0/4", "ff00::/8"), "any": ("0.0.0.0/0", "::/0")}
+
+
+def _is_dropped(unit: str, address: str) -> bool:
+    told = " ".join(_values(unit, "IPAddressDeny")).split()
+    networks = [net for one in told for net in _SHORT.get(one, (one,))]
+    found = ipaddress.ip_address(address)
+    return any(found in ipaddress.ip_network(net) for net in networks)
+
+
+@pytest.mark.parametrize("unit", ["barnacle.service", "barnacle-signal.service"])
+def test_the_kernel_drops_what_no_honest_service_answers_at(unit: str) -> None:
+    for address in (
+        *("169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16"),
+        *("fd00:ec2::254", "fd20:ce::254", "224.0.0.251", "ff02::fb", "255.255.255.255", "0.0.0.0"),
+    ):
+        assert _is_dropped(unit, address), address
+    # A model, a broker and a printer of the household, and the router's name server
+    for address in (
+        *("127.0.0.1", "::1", "192.168.1.20", "10.0.0.5", "172.16.3.4", "100.64.0.7"),
+        *("fd12:3456::7", "fe80::1", "8.8.8.8", "2606:4700::1111"),
+    ):
+        assert not _is_dropped(unit, address), address
+
+
+def test_a_program_apart_reaches_nothing() -> None:
+    assert _values("barnacle-tool@.service", "IPAddressDeny") == ["any"]
 
 
 @needs_folders
