@@ -13,7 +13,6 @@ from scripts.lib.places import ROOT
 
 # Made once and only read: what the tests start beside Python
 _MADE = ".barnacle"
-_NICE = 5
 
 
 class Tree:
@@ -24,7 +23,9 @@ class Tree:
 
     def run(self, *words: str, limit_s: float) -> tuple[int | None, str]:
         """Python with these arguments: its status and what it said; None where it took too long."""
-        environment = {**os.environ, "PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(self.folder)}
+        # Compiled once for all trials: compiling is most of what a short one costs
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         process = subprocess.Popen(
             [sys.executable, *words],
             cwd=self.folder,
@@ -45,6 +46,13 @@ class Tree:
                 os.killpg(process.pid, 9)
                 process.communicate()
         return process.returncode, told
+
+    def put(self, path: Path, source: str) -> None:
+        """Write a module, and forget what it was compiled to: both may be of the same second."""
+        place = self.folder / path
+        place.write_text(source)
+        for compiled in (place.parent / "__pycache__").glob(f"{place.stem}.*.pyc"):
+            compiled.unlink()
 
 
 @contextmanager

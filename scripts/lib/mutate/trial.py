@@ -29,16 +29,15 @@ class Verdict:
 
 def tried(tree: Tree, weakening: Weakening, covering: CoverageMap) -> Verdict:
     """Whether a test fails while the line is weak."""
-    path = tree.folder / weakening.path
-    source = path.read_text()
+    source = (tree.folder / weakening.path).read_text()
     tests = covering.of(str(weakening.path), _statement_line(source, weakening.line))
-    path.write_text(weakening.text)
+    tree.put(weakening.path, weakening.text)
     try:
         is_caught = _fails(tree, tests[:_FIRST], _FIRST_LIMIT_S) or _fails(
             tree, tests[_FIRST:_MOST], _REST_LIMIT_S
         )
     finally:
-        path.write_text(source)
+        tree.put(weakening.path, source)
     return Verdict(weakening, is_caught, len(tests))
 
 
