@@ -90,3 +90,10 @@ def test_a_megabyte_of_anything_is_looked_through_at_once(piece: str) -> None:
     begun_s = time.monotonic()
     without_keys(text)
     assert time.monotonic() - begun_s < SOON_S
+
+
+def test_keys_that_are_far_apart_are_all_masked() -> None:
+    around = "ordinary words " * 600
+    key = SHAPES["OpenAI"]
+    text = f"{around}{key} {around}token={VALUE} {around}{key}"
+    assert without_keys(text) == f"{around}{MASK} {around}token={MASK} {around}{MASK}"
