@@ -47,7 +47,7 @@ def main(arguments: Sequence[str]) -> int:
             print(f"{one.path}:{one.line}: {one.kind}: {one.before}  ->  {one.after}")
         return 0
     begun_s = time.monotonic()
-    verdicts = _verdicts(chosen, given.jobs)
+    verdicts = _verdicts(chosen, given.tests, given.jobs)
     _show(verdicts)
     caught = sum(one.is_caught for one in verdicts)
     share = caught / len(verdicts)
@@ -63,21 +63,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="which weakenings; default 1")
     parser.add_argument("--count", type=int, default=COUNT, help=f"how many; default {COUNT}")
     parser.add_argument("--jobs", type=int, default=1, help="copies that are at work at once")
-    parser.add_argument("--only", default="", help="only files whose path holds this text")
+    parser.add_argument(
+        "--only", default="", help="of these only those in files whose path holds this text"
+    )
+    parser.add_argument("--tests", nargs="+", default=_TESTS, help="instead of all that guard")
     parser.add_argument("--list", action="store_true", help="list them and run nothing")
     return parser
 
 
 def _chosen(seed: int, count: int, only: str) -> list[Weakening]:
-    """As many of each file as its share; the same for the same seed and tree."""
-    every = [
-        one
-        for path in _paths()
-        if only in str(path)
-        for one in weakenings(path, (ROOT / path).read_text())
-    ]
+    """The same for the same seed and tree; of these only those of some files."""
+    every = [one for path in _paths() for one in weakenings(path, (ROOT / path).read_text())]
     chance = random.Random(seed)  # noqa: S311 - a choice, not a secret
-    picked = chance.sample(every, min(count, len(every)))
+    sampled = chance.sample(every, min(count, len(every)))
+    picked = [one for one in sampled if only in str(one.path)]
     return sorted(picked, key=lambda one: (str(one.path), one.line, one.kind, one.after))
 
 
@@ -87,10 +86,10 @@ def _paths() -> list[Path]:
     return [path.relative_to(ROOT) for path in found]
 
 
-def _verdicts(chosen: Sequence[Weakening], jobs: int) -> list[Verdict]:
+def _verdicts(chosen: Sequence[Weakening], named: Sequence[str], jobs: int) -> list[Verdict]:
     with ExitStack() as stack:
         trees = [stack.enter_context(copied()) for _ in range(jobs)]
-        tests = [test for test in _TESTS if (ROOT / test).exists()]
+        tests = [test for test in named if (ROOT / test).exists()]
         covering = measured(trees[0], sorted({str(one.path) for one in chosen}), tests)
         print(f"{len(covering.size)} tests run the guards; {len(chosen)} weakenings", flush=True)
         free: SimpleQueue[Tree] = SimpleQueue()
