@@ -23,6 +23,8 @@ _VERDICTS = frozenset({"Verdict", "Answer"})
 _ONLY_TOLD = frozenset({"_log", "logging", "warnings"})
 # A set of one member is a list of one thing: without it nothing is left to look at
 _LEAST_MEMBERS = 2
+MEMBER = "dropped member"
+_TYPES = frozenset({"str", "bytes", "int", "float", "bool"})
 
 Change = tuple[str, int, int, str]
 
@@ -145,15 +147,16 @@ def _of_members(node: ast.Set | ast.Tuple | ast.List, source: str) -> Iterator[C
     if not all(isinstance(one, ast.Constant | ast.Attribute) for one in members):
         return
     for first, second in itertools.pairwise(members):
-        yield "dropped member", _span(first, source)[0], _span(second, source)[0], ""
+        yield MEMBER, _span(first, source)[0], _span(second, source)[0], ""
 
 
 def _is_type(node: ast.BinOp) -> bool:
     """`str | None` in an annotation."""
     sides = (node.left, node.right)
-    return any(isinstance(one, ast.Constant | ast.Subscript) for one in sides) or any(
-        isinstance(one, ast.Name) and one.id[0].isupper() and not one.id.isupper() for one in sides
-    )
+    if any(isinstance(one, ast.Constant | ast.Subscript) for one in sides):
+        return True
+    names = [one.id for one in sides if isinstance(one, ast.Name)]
+    return any(name in _TYPES or (name[0].isupper() and not name.isupper()) for name in names)
 
 
 def _span(node: ast.AST, source: str) -> tuple[int, int]:
