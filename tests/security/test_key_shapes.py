@@ -97,3 +97,72 @@ def test_keys_that_are_far_apart_are_all_masked() -> None:
     key = SHAPES["OpenAI"]
     text = f"{around}{key} {around}token={VALUE} {around}{key}"
     assert without_keys(text) == f"{around}{MASK} {around}token={MASK} {around}{MASK}"
+
+
+PREFIXES = (
+    *("sk-", "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_", "gsk_", "xoxb-", "xapp-"),
+    *("gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_", "glpat-", "gldt-", "pplx-", "xai-"),
+    *("nvapi-", "hf_", "npm_", "pypi-", "r8_", "dop_v1_", "shpat_", "shpca_", "shppa_", "shpss_"),
+    *("ATATT", "ntn_", "lin_api_", "dapi", "syt_", "tskey-", "key-", "GOCSPX-", "ya29."),
+    *("AGE-SECRET-KEY-1", "sq0atp-", "EAAC", "NRAK-", "PMAK-", "dckr_pat_", "glsa_"),
+    *("xoxa-", "xoxe-", "xoxo-", "xoxp-", "xoxr-", "xoxs-"),
+)
+# Bot tokens of Discord begin with a number in Base64
+NUMBERS = ("MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT")
+WEB_TOKEN = SHAPES["JWT"]
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_every_prefix_of_a_service_is_known(prefix: str) -> None:
+    key = f"{prefix}Ab12Cd34Ef56Gh78"
+    assert without_keys(f"it said {key}, twice") == f"it said {MASK}, twice"
+    # Not in the middle of a word
+    assert without_keys(f"it said x{key}") == f"it said x{key}"
+
+
+@pytest.mark.parametrize("prefix", ["AKIA", "ASIA", "AROA", "AIDA"])
+def test_every_kind_of_key_of_aws_is_known(prefix: str) -> None:
+    assert without_keys(f"id {prefix}IOSFODNN7EXAMPLE") == f"id {MASK}"
+    assert without_keys(f"id {prefix}IOSFODNN7EXAMPLE1") == f"id {prefix}IOSFODNN7EXAMPLE1"
+
+
+@pytest.mark.parametrize("prefix", NUMBERS)
+def test_every_token_of_a_discord_bot_is_known(prefix: str) -> None:
+    token = f"{prefix}{'Ab1' * 8}.Gh78Ij.{'Kl9' * 10}"
+    assert without_keys(f"bot {token}") == f"bot {MASK}"
+
+
+@pytest.mark.parametrize("prefix", ["SK", "AC"])
+def test_every_key_of_twilio_is_known(prefix: str) -> None:
+    assert without_keys(f"id {prefix}{'0123456789abcdef' * 2}") == f"id {MASK}"
+
+
+@pytest.mark.parametrize(
+    "word", ["page", "next", "cursor", "sync", "continuation", "max", "stop", "first", "last"]
+)
+def test_a_token_of_a_list_is_no_secret(word: str) -> None:
+    for text in (f"{word}_token=abc12345", f"{word}Token: abc12345", f"{word}-token=abc12345"):
+        assert without_keys(text) == text
+    assert without_keys("my_token=abc12345") == f"my_token={MASK}"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("$API_KEY1", "${API_KEY1}", "%(api_key1)s", "env:API_KEY1", "/etc/api_key1"),
+        *("~/api_key1", "./api_key1", "file:key12345", "http:key12345", "https:key12345"),
+    ],
+)
+def test_where_a_key_is_kept_is_no_key(value: str) -> None:
+    assert without_keys(f"api_key={value}") == f"api_key={value}"
+
+
+@pytest.mark.parametrize("end", [".", "!", "?", ":"])
+def test_every_end_of_a_sentence_stays(end: str) -> None:
+    assert without_keys(f"token={VALUE}{end}") == f"token={MASK}{end}"
+
+
+def test_a_long_text_after_a_key_is_looked_through_too() -> None:
+    text = f"token={VALUE} x\n" * 300
+    assert without_keys(text) == f"token={MASK} x\n" * 300
+    assert without_keys(f"{WEB_TOKEN} " * 50) == f"{MASK} " * 50

@@ -151,3 +151,22 @@ def test_any_text_is_a_place_or_refused(text: str) -> None:
             continue
         assert place.host.isascii()
         assert place.scheme in {"http", "https"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp"),
+        *("private", "home.arpa", "test", "invalid", "example", "onion", "arpa"),
+    ],
+)
+def test_a_name_of_this_network_is_refused_before_it_is_looked_up(name: str) -> None:
+    for host in (f"router.{name}", f"a.b.{name}", f"ROUTER.{name.upper()}"):
+        with pytest.raises(AddressRefused, match="name of this machine or network"):
+            RULES.place_of(f"http://{host}/")
+    assert RULES.place_of(f"http://{name.replace('.', '-')}.org/").port == 80
+
+
+def test_nothing_is_connected_to_where_a_name_has_no_address() -> None:
+    with pytest.raises(AddressRefused):
+        RULES.checked(RULES.place_of("http://example.org/"), [])

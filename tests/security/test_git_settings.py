@@ -1,0 +1,70 @@
+from pathlib import Path
+
+import pytest
+
+from agent.errors import CommandRefused
+from agent.security.git_settings import refuse_nested, refuse_repository, refuse_settings
+
+HARMLESS = {
+    "core": (
+        *("repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase"),
+        *("precomposeunicode", "symlinks", "autocrlf", "eol", "quotepath"),
+    ),
+    "user": ("name", "email"),
+    'remote "origin"': ("url", "fetch", "pushurl"),
+    'branch "main"': ("remote", "merge", "rebase", "description"),
+    "init": ("defaultBranch",),
+    "pull": ("rebase", "ff"),
+    "color": ("ui",),
+}
+
+
+@pytest.mark.parametrize("section", HARMLESS)
+def test_settings_that_start_nothing_are_taken(section: str) -> None:
+    for name in HARMLESS[section]:
+        refuse_settings(f"# by git\n; too\n\n[{section}]\n\t{name} = x\n".encode())
+        with pytest.raises(CommandRefused, match="not allowed"):
+            refuse_settings(f"[filter]\n\t{name} = x\n".encode())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["fsmonitor = sh", "hooksPath=x", "pager = sh", "editor=sh", "sshCommand=sh", "worktree=/"],
+)
+def test_settings_that_could_start_something_are_refused(line: str) -> None:
+    with pytest.raises(CommandRefused, match="not allowed"):
+        refuse_settings(f"[core]\n{line}\n".encode())
+
+
+def test_settings_have_an_end() -> None:
+    refuse_settings(b"#" * 65536)
+    with pytest.raises(CommandRefused, match="too many settings"):
+        refuse_settings(b"#" * 65537)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("[core]\n\tbare = false\n")
+    (tmp_path / "src").mkdir()
+    return tmp_path
+
+
+def test_a_plain_repository_is_worked_on(repository: Path) -> None:
+    (repository / "modules").mkdir()
+    refuse_repository(repository, ".")
+
+
+@pytest.mark.parametrize("name", ["commondir", "config.worktree", "modules", "worktrees"])
+def test_what_leads_to_further_settings_is_refused(repository: Path, name: str) -> None:
+    (repository / ".git" / name).touch()
+    with pytest.raises(CommandRefused, match=name):
+        refuse_repository(repository, ".")
+
+
+def test_a_repository_in_the_repository_is_refused_however_deep(repository: Path) -> None:
+    (repository / "src" / "deep").mkdir()
+    refuse_nested(repository, ".")
+    (repository / "src" / "deep" / ".git").touch()
+    with pytest.raises(CommandRefused, match="another repository"):
+        refuse_nested(repository, ".")
