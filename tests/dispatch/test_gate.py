@@ -12,7 +12,7 @@ from agent.dispatch.questions import MAX_SHOWN_CHARS
 from agent.dispatch.records import Circumstances
 from agent.messages import Effect, Provenance, ToolCall
 from agent.security.approvals import STANDING_APPROVAL_S, Standing, StandingApprovals
-from agent.security.binding import call_hash
+from agent.security.binding import Pattern, call_hash
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Policy, Verdict
 from tests.fakes.clock import SteppedClock
@@ -302,3 +302,26 @@ async def test_a_question_never_shows_a_key_of_ours(gate: Gate) -> None:
     decision = await gate.admit(call({}), Effect.HAZARD, Provenance.OWNER, owner, holding)
     assert (decision.verdict, decision.rule) == (Verdict.DENY, "secret")
     assert owner.asked == []
+
+
+async def test_an_always_is_listed_by_what_it_is_for(
+    tmp_path: Path, clock: SteppedClock, stop: EmergencyStop
+) -> None:
+    approvals = StandingApprovals(tmp_path / "standing.json", clock)
+    gate = Gate(Policy(Autonomy.SUPERVISED), approvals, stop)
+    owner = Owner(Answer.ALWAYS)
+    wide = Circumstances(pattern=Pattern({"pin": "PB3"}, "switch PB3"))
+    await gate.admit(call({"pin": "PB3", "on": True}), Effect.HAZARD, Provenance.USER, owner, wide)
+    await gate.admit(call({"b": 1, "a": 2}), Effect.HAZARD, Provenance.USER, owner)
+    assert [one.arguments for one in approvals.every()] == ['{"pin":"PB3"}', '{"a":2,"b":1}']
+    again = Circumstances(pattern=Pattern({"pin": "PB3"}, "switch PB3"))
+    refused = Owner(Answer.NO)
+    decision = await gate.admit(
+        call({"pin": "PB3", "on": False}), Effect.HAZARD, Provenance.USER, refused, again
+    )
+    assert (decision.rule, refused.asked) == ("standing-approval", [])
+    other = Circumstances(pattern=Pattern({"pin": "PB4"}, "switch PB4"))
+    decision = await gate.admit(
+        call({"pin": "PB4"}), Effect.HAZARD, Provenance.USER, refused, other
+    )
+    assert (decision.rule, len(refused.asked)) == ("owner-no", 1)

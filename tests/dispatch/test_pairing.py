@@ -180,3 +180,28 @@ async def test_the_owner_is_told_of_another_account_and_not_of_the_first(tmp_pat
     code = home.codes.make(Invitation(role="owner"))
     await told(home, said(f"/pair {code}", "2", "signal"))
     assert home.told[0].startswith("Another account of yours was let in, over signal.")
+
+
+async def test_what_a_code_is_for_is_said_with_it(home: Household) -> None:
+    for wanted, what in (("user", "a new user"), ("guest Bo", "a new guest"), ("", "a new user")):
+        told_of = await told(home, said(f"/pair new {wanted}", OWNER))
+        assert told_of.startswith(f"For {what}: write `/pair ")
+    assert "another account of yours" in await told(home, said("/pair new owner", OWNER))
+    assert await told(home, said("/pair new emperor", OWNER)) == HOW_TEXT
+
+
+async def test_a_wrong_code_costs_its_sender_a_try_and_a_right_one_none(home: Household) -> None:
+    await told(home, said("/pair 00000-00000", "1"))
+    assert home.pairing.attempts._of["telegram 1"].wrong == 1
+    code = home.codes.make(Invitation(role="guest"))
+    await told(home, said(f"/pair {code}", "1"))
+    assert "telegram 1" not in home.pairing.attempts._of
+
+
+async def test_a_stranger_in_a_group_hears_nothing_of_groups(home: Household) -> None:
+    for text, answers in (("/pair group", ("", ONLY_OWNER_TEXT)), ("/pair", ("", ""))):
+        stranger = said(text, "6666", **{**GROUP, "reply_target": "-5"})
+        assert await told(home, stranger) == answers[0]
+        guest = said(text, GUEST, **{**GROUP, "reply_target": "-5"})
+        assert await told(home, guest) == answers[1]
+    assert not home.people.listens_in("telegram", "-5")

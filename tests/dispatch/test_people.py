@@ -148,3 +148,52 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     people = People(tmp_path / "file" / "people.json", SteppedClock())
     with pytest.raises(StorageFull, match="cannot be written"):
         people.let_in(Rank.OWNER, account("1"))
+
+
+def test_as_many_as_a_large_household_are_let_in_and_no_more(tmp_path: Path) -> None:
+    home = Household(tmp_path / "large")
+    everyone = [*home.people.everyone()]
+    path = tmp_path / "large" / "people.json"
+    tables = json.loads(path.read_bytes())
+    for number in range(200 - len(everyone)):
+        tables["people"][f"1{number}"] = {
+            "person_id": f"px{number}",
+            "name": f"n{number}",
+            "role": "guest",
+            "accounts": [{"channel": "telegram", "sender": f"7{number}", "target": "7"}],
+        }
+    path.write_text(json.dumps(tables))
+    assert len([*home.people.everyone()]) == 200
+    with pytest.raises(StorageFull, match="200 people"):
+        home.people.let_in(Rank.USER, account("9"))
+
+
+def test_what_another_process_has_written_is_seen_at_once(home: Household, tmp_path: Path) -> None:
+    other = People(tmp_path / "people.json", home.clock)
+    group = Group(channel="telegram", target="-77")
+    other.listen_in(group, wanted=True)
+    assert home.people.listens_in("telegram", "-77")
+    other.listen_in(group, wanted=False)
+    assert not home.people.listens_in("telegram", "-77")
+    other.revoke(other.named("guest"))
+    assert home.people.find("telegram", GUEST) is None
+
+
+def test_what_is_changed_in_place_is_seen_though_it_is_as_long(
+    home: Household, tmp_path: Path
+) -> None:
+    path = tmp_path / "people.json"
+    found = home.people.find("telegram", GUEST)
+    assert found is not None
+    assert found.rank is Rank.GUEST
+    before = path.stat()
+    text = path.read_text()
+    # As an editor does it that writes into the same file
+    path.write_text(
+        text.replace(f'"sender":"{GUEST}"', '"sender":"9009"').replace(
+            f'"sender": "{GUEST}"', '"sender": "9009"'
+        )
+    )
+    assert (path.stat().st_ino, path.stat().st_size) == (before.st_ino, before.st_size)
+    assert home.people.find("telegram", GUEST) is None
+    assert home.people.find("telegram", "9009") is not None

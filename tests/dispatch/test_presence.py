@@ -127,3 +127,18 @@ async def test_a_press_on_any_board_answers_and_one_that_is_away_keeps_no_other(
 
 def test_without_any_place_there_is_no_button() -> None:
     assert "approve_button" in Button([], LoopClock()).trouble
+
+
+@in_virtual_time
+async def test_a_press_whose_two_ends_come_at_once_counts_by_the_boards_times() -> None:
+    for held_s, counts in ((HELD_S, True), (HELD_S / 2, False)):
+        async with at_work() as (board, button):
+            question = asked(button)
+            await asyncio.sleep(0.1)
+            # The loop was busy meanwhile
+            began_s = now_s()
+            board.tell("button", "on", began_s)
+            board.tell("button", "off", began_s + held_s)
+            await asyncio.sleep(HELD_S / 4)
+            assert question.done() is counts
+            question.cancel()

@@ -293,3 +293,10 @@ def test_arguments_are_texts_for_the_rules() -> None:
     assert texts_of(Made("p", is_on=True, levels=(1.5,))) == {
         "pin": "p", "is_on": "true", "levels": "[1.5]", "note": "null",
     }  # fmt: skip
+
+
+def test_rules_see_a_list_in_the_letters_that_it_was_written_in() -> None:
+    class Places(Arguments, frozen=True):
+        rooms: list[str]
+
+    assert texts_of(Places(rooms=["Küche", "书房"])) == {"rooms": '["Küche", "书房"]'}
