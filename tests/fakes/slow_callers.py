@@ -20,6 +20,8 @@ _DRIP_S = 0.5
 # One who comes again at once is as quick as a person's program that tries again
 _AGAIN_S = 0.05
 _RENEWED_S = 5.0
+# Of a connection that the other side has ended
+_HELD_S = 1.0
 _SMALL_BUFFER_BYTES = 2048
 
 
@@ -109,6 +111,7 @@ class SlowCrowd:
                 writer.write(_POST + signed + b"content-length: 9\r\n\r\nabc")
                 writer.write_eof()
                 await reader.read()
+                await asyncio.sleep(_HELD_S)
             case Slowness.KEPT:
                 writer.write(
                     b"GET /health HTTP/1.1\r\n" + _HOST + b"connection: keep-alive\r\n\r\n"

@@ -19,7 +19,7 @@ from agent.errors import ConfigRefused
 from agent.gateway.bodies import BODY_TIMEOUT_S
 from agent.gateway.connection import HEADERS_TIMEOUT_S
 from agent.gateway.manners import MAX_BODY_BYTES
-from agent.gateway.places import MAX_PLACES
+from agent.gateway.places import MAX_PLACES, QUICK_PLACES
 from agent.gateway.settings import GatewaySettings
 from agent.http import HttpClient
 from agent.platforms.base import Reach
@@ -29,6 +29,8 @@ from tests.fakes.daemon_process import DaemonProcess
 from tests.fakes.gateway import KEY, SECRET, Listening, answer_of, letter, listening
 
 MOST_GROWTH_KB = 5 * 1024
+# More than there are places of any kind
+CROWD = MAX_PLACES + QUICK_PLACES + 12
 HEAD = b"POST /webhook HTTP/1.1\r\nhost: 127.0.0.1\r\n"
 
 
@@ -210,7 +212,7 @@ async def drip(gateway: Listening) -> float:
 
 async def test_slow_headers_keep_nobody_out_and_end(tmp_path: Path) -> None:
     async with listening(tmp_path) as gateway:
-        slow = [asyncio.ensure_future(drip(gateway)) for _ in range(2 * MAX_PLACES)]
+        slow = [asyncio.ensure_future(drip(gateway)) for _ in range(CROWD)]
         await asyncio.sleep(0.5)
         begun_s = time.monotonic()
         assert (await gateway.say("hello", "m1")).status == 200
@@ -323,7 +325,7 @@ async def test_all_of_it_costs_an_agent_at_work_less_than_5_mb(
         before_kb = daemon.rss_kib
         assert await ten_thousand_keys(target) == {400}
         await asyncio.gather(*(chunked_gigabyte(target.port) for _ in range(3)))
-        slow = [asyncio.ensure_future(drip(target)) for _ in range(2 * MAX_PLACES)]
+        slow = [asyncio.ensure_future(drip(target)) for _ in range(CROWD)]
         await asyncio.gather(*slow)
         forged = [(await target.post(b"x" * 60_000, {})).status for _ in range(30)]
         assert forged == [401] * 10 + [429] * 20

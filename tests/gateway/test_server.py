@@ -15,7 +15,7 @@ from tests.fakes.slow_callers import SlowCrowd, Slowness
 CALLERS = 200
 HELD_S = 10.0
 # A bound for a busy machine; how long it takes is measured by scripts/bench-gateway
-ANSWERED_WITHIN_S = 2.0
+ANSWERED_WITHIN_S = 5.0
 
 
 @contextlib.asynccontextmanager

@@ -258,3 +258,16 @@ def test_closing_twice_is_closing(folder: Path) -> None:
     audit = fill(folder, 1)
     audit.close()
     audit.close()
+
+
+def test_a_field_is_cut_at_a_thousand_characters(folder: Path) -> None:
+    open_audit(folder).append({"kind": "test", "value": "x" * 5000}, durable=False)
+    [value] = values(folder)
+    assert isinstance(value, str)
+    assert 900 <= len(value) <= 1100
+
+
+def test_a_row_is_written_in_the_letters_that_it_was_told_in(folder: Path) -> None:
+    open_audit(folder).append({"kind": "test", "value": "Küche 书房"}, durable=False)
+    (_, line) = list(lines_of(folder))[-1]
+    assert "Küche 书房" in line.decode()

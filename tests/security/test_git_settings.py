@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import CommandRefused
+from agent.security import git_settings
 from agent.security.git_settings import refuse_nested, refuse_repository, refuse_settings
 
 HARMLESS = {
@@ -67,4 +68,17 @@ def test_a_repository_in_the_repository_is_refused_however_deep(repository: Path
     refuse_nested(repository, ".")
     (repository / "src" / "deep" / ".git").touch()
     with pytest.raises(CommandRefused, match="another repository"):
+        refuse_nested(repository, ".")
+
+
+def test_a_tree_may_have_as_many_files_as_are_looked_at(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git_settings, "MAX_ENTRIES", 4)
+    for name in ("a", "b"):
+        (repository / "src" / name).touch()
+    # .git, src, a and b
+    refuse_nested(repository, ".")
+    (repository / "src" / "c").touch()
+    with pytest.raises(CommandRefused, match="more than 4 files"):
         refuse_nested(repository, ".")

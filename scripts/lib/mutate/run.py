@@ -42,6 +42,9 @@ def main(arguments: Sequence[str]) -> int:
     """Weaken, print, and say by the exit status whether the bar is held."""
     given = _parser().parse_args(arguments)
     chosen = _chosen(given.seed, given.count, given.only)
+    if given.again:
+        survived = set(given.again.read_text().splitlines())
+        chosen = [one for one in chosen if _told(one) in survived]
     if given.list:
         for one in chosen:
             print(f"{one.path}:{one.line}: {one.kind}: {one.before}  ->  {one.after}")
@@ -67,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         "--only", default="", help="of these only those in files whose path holds this text"
     )
     parser.add_argument("--tests", nargs="+", default=_TESTS, help="instead of all that guard")
+    parser.add_argument("--again", type=Path, help="only what an earlier output says survived")
     parser.add_argument("--list", action="store_true", help="list them and run nothing")
     return parser
 
@@ -106,8 +110,12 @@ def _in_turn(free: "SimpleQueue[Tree]", weakening: Weakening, covering: Coverage
     finally:
         free.put(tree)
     if not verdict.is_caught:
-        print(f"survived: {weakening.path}:{weakening.line}: {weakening.kind}", flush=True)
+        print(_told(weakening), flush=True)
     return verdict
+
+
+def _told(weakening: Weakening) -> str:
+    return f"survived: {weakening.path}:{weakening.line}: {weakening.kind}"
 
 
 def _show(verdicts: Sequence[Verdict]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from agent.channels.base import Answer, Question
 from agent.channels.slack.signing import REPLAY_WINDOW_S
 from agent.errors import ChannelRefused, StorageFull
-from agent.gateway.front import BODY_TIMEOUT_S
+from agent.gateway.bodies import BODY_TIMEOUT_S
 from tests.contracts.channel import Listener, answer, listening, until
 from tests.fakes.slack_platform import CALLED
 from tests.fakes.slack_posted_platform import SlackPostedPlatform, running
