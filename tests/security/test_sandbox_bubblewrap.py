@@ -71,3 +71,13 @@ def script_in(folder: Path, body: str) -> str:
     file.write_text(f"#!/bin/sh\n{body}\n")
     file.chmod(0o755)
     return str(file)
+
+
+def test_a_program_has_no_rights_no_terminal_and_no_life_of_its_own() -> None:
+    words = " ".join(sandbox_bubblewrap._APART)
+    for one in (
+        *("--unshare-all", "--unshare-user", "--disable-userns", "--uid 65534", "--gid 65534"),
+        # Without a session of its own it could type into the terminal that the agent runs in
+        *("--cap-drop ALL", "--new-session", "--die-with-parent", "--hostname sandbox"),
+    ):
+        assert one in words
