@@ -167,3 +167,11 @@ def test_the_unit_takes_and_shows_what_the_sandbox_promises() -> None:
     assert "agent.security.sandbox_runner --alone\n" in text
     listening = f"\nListenStream={sandbox_systemd.SOCKET}\n"
     assert listening in (UNITS / "barnacle-tool.socket").read_text()
+
+
+def test_a_request_may_be_as_long_as_the_runner_reads_and_no_longer(tmp_path: Path) -> None:
+    sandbox = SystemdSandbox(tmp_path)
+    room = sandbox_systemd.MAX_REQUEST_BYTES - len(sandbox._request(Job(("true", ""))))
+    assert len(sandbox._request(Job(("true", "x" * room)))) == sandbox_systemd.MAX_REQUEST_BYTES
+    with pytest.raises(SandboxBroken, match="too long"):
+        sandbox._request(Job(("true", "x" * (room + 1))))

@@ -47,3 +47,8 @@ def test_a_megabyte_is_looked_through_at_once() -> None:
         begun_s = time.monotonic()
         redactor.redact(text)
         assert time.monotonic() - begun_s < 20
+
+
+def test_a_secret_of_eight_characters_is_long_enough_to_be_written_backwards() -> None:
+    assert "21FEdcba" in spellings("abcdEF12")
+    assert "1FEdcba" not in spellings("abcdEF1")
