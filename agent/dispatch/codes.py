@@ -15,6 +15,7 @@ import msgspec
 from agent.clock import Clock
 from agent.dispatch.people import locked
 from agent.dispatch.rank import Ranked
+from agent.machine.boot import boot_id
 from agent.storage.documents import open_documents
 
 # Long enough to find the telephone, short enough that a photograph of the screen is worth nothing
@@ -29,8 +30,6 @@ _SALT_BYTES = 16
 # More open codes are a mistake; the oldest goes
 MAX_OPEN = 10
 _TABLE = "codes"
-# Another one after each start of the machine: no code outlives it
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class Invitation(Ranked, frozen=True, kw_only=True):
@@ -80,7 +79,8 @@ class Codes:
             code = "".join(secrets.choice(_ALPHABET) for _ in range(CODE_CHARS))
         salt = secrets.token_hex(_SALT_BYTES)
         new = _Open(
-            boot=_boot_id(),
+            # No code outlives a start of the machine
+            boot=boot_id(),
             salt=salt,
             digest=_digest(salt, code),
             until_s=self._clock.monotonic_s() + CODE_TTL_S,
@@ -108,7 +108,7 @@ class Codes:
 
     def _read(self) -> list[_Open]:
         rows = (open_documents(self._path).storage.read() or {}).get(_TABLE)
-        now_s, boot = self._clock.monotonic_s(), _boot_id()
+        now_s, boot = self._clock.monotonic_s(), boot_id()
         found = []
         for row in rows.values() if isinstance(rows, dict) else ():
             with contextlib.suppress(msgspec.ValidationError):
@@ -124,10 +124,3 @@ class Codes:
 
 def _digest(salt: str, code: str) -> str:
     return hmac.new(salt.encode(), code.encode(), hashlib.sha256).hexdigest()
-
-
-def _boot_id() -> str:
-    try:
-        return _BOOT_ID.read_text().strip()
-    except OSError:
-        return ""

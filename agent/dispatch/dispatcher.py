@@ -138,6 +138,7 @@ class Dispatcher:
         """Go on with what an earlier run left: unsent answers first, then unanswered messages."""
         for message in await self._delivery.left_over():
             tasks.create_task(self._delivery.send(message))
+        await self._journal.transact(inbox.excuse_cuts)
         for accepted in await self._journal.transact(inbox.unanswered):
             if accepted.inbound.channel in self._channels:
                 self._go_on(accepted, tasks)

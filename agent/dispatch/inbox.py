@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from agent.dispatch.journal import InboxState
+from agent.machine.boot import boot_id
 from agent.messages import Inbound
 
 _log = logging.getLogger(__name__)
@@ -36,6 +37,9 @@ _USUAL = {
 
 # The id of a message that there was no room for: it is answered all the same
 NOT_KEPT = 0
+# So often the machine may end in a turn on a message before the message is taken for the cause:
+# people pull plugs, and what changes the world is never run again
+MAX_CUTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +70,14 @@ def accept(
         begins: a turn begins on it at once: counted here, it needs no commit of its own.
     """
     cursor = connection.execute(
-        f"INSERT OR IGNORE INTO inbox ({', '.join(_OWN)}, more, state, attempts)"  # noqa: S608 - constants only
-        f" VALUES ({'?, ' * len(_OWN)}?, ?, ?)",
+        f"INSERT OR IGNORE INTO inbox ({', '.join(_OWN)}, more, state, attempts, boot)"  # noqa: S608 - constants only
+        f" VALUES ({'?, ' * len(_OWN)}?, ?, ?, ?)",
         (
             *(getattr(inbound, name) for name in _OWN),
             _more(inbound),
             (InboxState.RUNNING if begins else InboxState.ACCEPTED).value,
             int(begins),
+            boot_id() if begins else "",
         ),
     )
     if cursor.rowcount == 0 or cursor.lastrowid is None:
@@ -83,8 +88,20 @@ def accept(
 def begin(connection: sqlite3.Connection, inbox_id: int) -> None:
     """A turn begins on the message."""
     connection.execute(
-        "UPDATE inbox SET state = ?, attempts = attempts + 1 WHERE id = ?",
-        (InboxState.RUNNING.value, inbox_id),
+        "UPDATE inbox SET state = ?, attempts = attempts + 1, boot = ? WHERE id = ?",
+        (InboxState.RUNNING.value, boot_id(), inbox_id),
+    )
+
+
+def excuse_cuts(connection: sqlite3.Connection) -> None:
+    """Turns that ended with the machine, by a power cut as a rule, are no fault of their messages.
+
+    A turn that began in this start of the machine ended with its process, which may be one.
+    """
+    connection.execute(
+        "UPDATE inbox SET state = ?, attempts = max(attempts - 1, 0), cuts = cuts + 1"
+        " WHERE state = ? AND boot NOT IN ('', ?) AND cuts < ?",
+        (InboxState.ACCEPTED.value, InboxState.RUNNING.value, boot_id(), MAX_CUTS),
     )
 
 

@@ -138,6 +138,11 @@ MIGRATIONS = (
         provenance INTEGER NOT NULL
     ) WITHOUT ROWID
     """,
+    # In which start of the machine the last turn on a message began, and how many ended with one
+    """
+    ALTER TABLE inbox ADD COLUMN boot TEXT NOT NULL DEFAULT '';
+    ALTER TABLE inbox ADD COLUMN cuts INTEGER NOT NULL DEFAULT 0
+    """,
 )
 
 

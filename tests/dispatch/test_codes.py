@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.dispatch import codes as module
 from agent.dispatch.codes import CODE_TTL_S, MAX_OPEN, Codes, Invitation
 from agent.dispatch.rank import Rank
+from agent.machine import boot
 from tests.fakes.clock import SteppedClock
 
 USER = Invitation(role="user", name="Anna")
@@ -56,7 +56,7 @@ def test_no_code_outlives_a_start_of_the_machine(
     codes: Codes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = codes.make(USER)
-    monkeypatch.setattr(module, "_BOOT_ID", tmp_path / "another")
+    monkeypatch.setattr(boot, "PATH", tmp_path / "another")
     assert codes.spend(code) is None
 
 

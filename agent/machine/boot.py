@@ -1,0 +1,13 @@
+"""The kernel's name for this start of the machine: another one after each restart and power cut."""
+
+from pathlib import Path
+
+PATH = Path("/proc/sys/kernel/random/boot_id")
+
+
+def boot_id() -> str:
+    """Empty where the kernel does not say."""
+    try:
+        return PATH.read_text().strip()
+    except OSError:
+        return ""
