@@ -4,13 +4,14 @@ import argparse
 import contextlib
 import importlib
 import os
+import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from image.lib.build import CACHE
-from image.lib.emulated.bench import Bench
+from image.lib.emulated.bench import USUAL_SEED, Bench
 from image.lib.emulated.faults import GuestFailed
 from image.lib.emulated.guest import missing_programs
 from image.lib.trials import ORDER
@@ -19,6 +20,7 @@ from scripts.lib.progress import say
 
 _WIDTH = 14
 _OK, _BAD, _NOT_TRIED = "ok", "BAD", "--"
+_FIRST = "first_start"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ def main(arguments: list[str]) -> int:
         for name in ORDER:
             print(f"{_shown(name):{_WIDTH}} {_summary(name)}")
         return 0
-    wanted = _wanted(given.only)
+    wanted = in_order(_wanted(given.only), given.seed)
     if unknown := [name for name in wanted if name not in ORDER]:
         say(f"there is no {unknown[0]}: image/test --list names them")
         return 2
@@ -50,6 +52,8 @@ def main(arguments: list[str]) -> int:
     amounts = {"power_cut": given.power_cuts, "cut_points": given.cut_points}
     amounts["idle_writes"] = given.idle_minutes
     results = _try_all(given, wanted, amounts)
+    if given.seed is not None:
+        print(f"seed {given.seed}")
     for result in results:
         name = _shown(result.name)
         print(f"{result.verdict:3} {name:{_WIDTH}} {result.took_s:5.0f} s  {result.said}")
@@ -63,7 +67,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="say what is tried, and end")
     parser.add_argument("--only", action="append", metavar="NAME", help="this one; may be repeated")
     parser.add_argument("--sign-key", type=Path, help="the one of image/build, to try updates with")
-    parser.add_argument("--keep", type=Path, help="a folder for the card and the console's log")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="shuffle the trials, and choose the moments of the power cuts; the same number does "
+        "the same again (default: the order of --list, the usual moments)",
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="a folder for the card and the console's log; what goes with a BAD trial is kept in "
+        "any case, in `bad` beside the image",
+    )
     parser.add_argument(
         "--power-cuts", type=int, default=0, metavar="N", help="real ones, a start each (usually 3)"
     )
@@ -78,6 +94,15 @@ def _wanted(only: Sequence[str] | None) -> list[str]:
     return [name.replace("-", "_") for name in only] if only else list(ORDER)
 
 
+def in_order(wanted: Sequence[str], seed: int | None) -> list[str]:
+    """Shuffled by the seed, if there is one; a new card is started first, or it is none."""
+    if seed is None:
+        return list(wanted)
+    rest = [name for name in wanted if name != _FIRST]
+    random.Random(seed).shuffle(rest)  # noqa: S311 - an order, and no secret
+    return [*(name for name in wanted if name == _FIRST), *rest]
+
+
 def _shown(name: str) -> str:
     return name.replace("_", "-")
 
@@ -89,7 +114,9 @@ def _summary(name: str) -> str:
 
 def _try_all(given: argparse.Namespace, wanted: list[str], amounts: dict[str, int]) -> list[Result]:
     results = []
-    with Bench(given.image, given.keep, given.sign_key) as bench:
+    seed = USUAL_SEED if given.seed is None else given.seed
+    say(f"seed {seed}: {' '.join(map(_shown, wanted))}")
+    with Bench(given.image, given.keep, given.sign_key, seed) as bench:
         for name in wanted:
             say(f"{_shown(name)}: {_summary(name)}")
             try:
@@ -115,11 +142,19 @@ def _try(bench: Bench, name: str, amount: int) -> Result:
         _keep_journal(bench, name)
         # The next trial begins with a start of its own
         bench.stop()
+        place = bench.evidence.keep(name, bench.card)
+        say(f"the card, what was written to it and what was said: {place}")
+        said = f"{said} (evidence: {place})"
+    finally:
+        bench.evidence.forget()
     return Result(name, time.monotonic() - begun_s, verdict, said)
 
 
 def _keep_journal(bench: Bench, name: str) -> None:
-    """What the guest says of itself, for whoever wants to know why; seen with --keep."""
+    """What the guest says of itself, for whoever wants to know why."""
     with contextlib.suppress(GuestFailed, OSError):
-        said = bench.shell.run("journalctl -b -o short-monotonic --no-hostname | tail -n 300")
+        look = "systemctl --failed --no-legend; systemctl list-jobs --no-legend; sync"
+        said = bench.shell.run(
+            f"{look}; journalctl -b -o short-monotonic --no-hostname | tail -n 1500"
+        )
         (bench.work / f"{name}.journal").write_text(said)

@@ -8,11 +8,13 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
 from image.lib import first_boot
 from image.lib.emulated.card import Card
+from image.lib.emulated.evidence import Evidence
 from image.lib.emulated.faults import GuestFailed
 from image.lib.emulated.guest import PLACES, Conditions, Guest
 from image.lib.emulated.outside import Outside
@@ -20,8 +22,11 @@ from image.lib.emulated.shell import Shell
 from image.lib.emulated.usb.cable import Cable
 from image.lib.emulated.usb.i2c_adapter import I2cAdapter
 from image.lib.emulated.usb.serial_port import SerialPort
+from scripts.lib.progress import say
 from tests.fakes.board_sim import BoardSim
 
+# The same moments each time, unless another one is asked for
+USUAL_SEED = 20260101
 # Under emulation and load; a Pi needs a tenth
 START_S = 600.0
 _LOOK_S = 2.0
@@ -74,13 +79,21 @@ class Bench:
         image: the built image.
         folder: for what is kept of it, if anything is.
         sign_key: the one that the image takes updates by, if it is known.
+        seed: of everything that is left to chance.
     """
 
     def __init__(
-        self, image: Path, folder: Path | None = None, sign_key: Path | None = None
+        self,
+        image: Path,
+        folder: Path | None = None,
+        sign_key: Path | None = None,
+        seed: int = USUAL_SEED,
     ) -> None:
         self.image = image
         self.sign_key = sign_key
+        self.seed = seed
+        # How often the machine has restarted without being asked to
+        self.restarts = 0
         self._kept = folder
 
     def __enter__(self) -> Self:
@@ -94,6 +107,7 @@ class Bench:
             self.port = SerialPort(self.board.port.resolve())
             stack.callback(self.port.close)
             self.card = Card(self.image, self.work / "card.img")
+            self.evidence = Evidence(self.work, self.image.parent / "bad")
             self.guest = Guest(self.card, self.work, self.outside.ports)
             stack.callback(self.guest.cut_power)
             self.bus = I2cAdapter()
@@ -122,8 +136,21 @@ class Bench:
         """With everything plugged in; nothing is waited for."""
         self.stop()
         self.provision()
-        self.guest.start(conditions)
+        given = conditions or Conditions()
+        if given.log is None:
+            given = replace(given, log=self.evidence.note(self.card))
+        self.guest.start(given)
         self.plug()
+
+    def go_on(self) -> bool:
+        """Start it anew where it has restarted by itself, as a boot loader does; whether it had."""
+        if not self.guest.wants_start:
+            return False
+        self.restarts += 1
+        is_trial = self.guest.wants_trial
+        say(f"the machine has restarted by itself; its last words:\n{self.guest.last_words()}")
+        self.power_on(Conditions(config="tryboot.txt" if is_trial else "config.txt"))
+        return True
 
     def stop(self) -> None:
         """Pull everything out."""

@@ -66,6 +66,7 @@ class Guest:
         self._ports = ports
         self._process: subprocess.Popen[bytes] | None = None
         self._said_before = 0
+        self._is_cut = True
 
     def start(self, conditions: Conditions | None = None) -> None:
         """Power on; the boot loader's part is done here."""
@@ -80,10 +81,12 @@ class Guest:
         self._said_before = self.console.stat().st_size if self.console.exists() else 0
         self.starts += 1
         self.started_s = time.monotonic()
+        self._is_cut = False
         with (self._work / "qemu.log").open("a") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log)
 
     def cut_power(self) -> None:
+        self._is_cut = True
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -91,6 +94,11 @@ class Guest:
     @property
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
+
+    @property
+    def wants_start(self) -> bool:
+        """Whether it has ended without a cut: a watchdog, a panic, or it was told to restart."""
+        return not self._is_cut and not self.is_running
 
     def wait_for_shell(self, most_s: float) -> Shell:
         """Raises GuestFailed when it never comes."""

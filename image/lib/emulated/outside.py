@@ -77,7 +77,7 @@ class Outside:
         """The agent's message with these words, after the first `since` ones."""
         return self.until(
             lambda: next((one for one in self.shown()[since:] if wanted in one), ""),
-            f"{wanted!r} was not said; it said {self.shown()[since:]}",
+            lambda: f"{wanted!r} was not said; it said {self.shown()[since:]}",
             most_s,
         )
 
@@ -94,13 +94,17 @@ class Outside:
     def questions(self) -> int:
         return sum("reply_markup" in one for one in self.server.world.sent)
 
-    def until(self, look: Callable[[], str | bool], complaint: str, most_s: float) -> str:
+    def until(
+        self, look: Callable[[], str | bool], complaint: str | Callable[[], str], most_s: float
+    ) -> str:
+        """Args: `complaint` is made when the time is over, where it says how things are then."""
         deadline_s = time.monotonic() + most_s
         while time.monotonic() < deadline_s:
             if found := look():
                 return str(found)
             time.sleep(_LOOK_S)
-        raise GuestFailed(f"{complaint} ({most_s:.0f} s)")
+        said = complaint if isinstance(complaint, str) else complaint()
+        raise GuestFailed(f"{said} ({most_s:.0f} s)")
 
     def _in_loop(self, act: Coroutine[object, object, object]) -> None:
         loop = self._telegram._loop  # noqa: SLF001 - the thread's own loop

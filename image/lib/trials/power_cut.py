@@ -1,84 +1,151 @@
 """Power is cut while messages come in: it starts every time, and none that it took is lost."""
 
+import enum
 import random
 import time
+from dataclasses import dataclass, field
 
 from image.lib.emulated.bench import START_S, Bench
 from image.lib.trials.expectation import expect
 from scripts.lib.progress import say
 
-CUTS = 3
+CUTS = 4
 # Written in one go, each of them committed before it is confirmed
 _MESSAGES = 6
 _LONGEST_WAIT_S = 8.0
 # An emulated start, and the answers to all of them
 _PATIENCE_S = 400.0
-# From the kernel's first seconds to the agent's own start; not into its turns: a message whose turn
-# has begun twice is given up, and that is said
+# From the kernel's first seconds to the agent's own start
 _START_S = (5.0, 55.0)
+# So many of the cuts in a start come later: in its first turn, which begins sooner on a fast machine
+_IN_TURN = 1 / 3
+_TURN_S = 1.0
+_LOOK_S = 0.05
+
+
+class Moment(enum.Enum):
+    """When power is cut."""
+
+    # While messages are written, taken and answered
+    MESSAGES = "among messages"
+    # In the start after that: it repairs the card and writes to it, too
+    START = "in the start after it"
+    # In the start after a start that was cut itself
+    START_AGAIN = "in the start after a start that was cut"
+
+
+# Half of them in starts, and half of those in a start after one that was cut
+_ROUND = (Moment.MESSAGES, Moment.START, Moment.START_AGAIN, Moment.MESSAGES)
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has come of it so far; `texts` are the answers that are owed."""
+
+    chance: random.Random
+    texts: list[str] = field(default_factory=list)
+    back_s: list[float] = field(default_factory=list)
+    taken: int = 0
+    moments: list[Moment] = field(default_factory=list)
 
 
 def run(bench: Bench, amount: int) -> str:
     """Args: `amount` is how often; 0 is a few."""
-    cuts = amount or CUTS
-    chance = random.Random(20260101)  # noqa: S311 - the same moments each time
-    back_s: list[float] = []
-    taken = in_start = 0
+    tally = _Tally(random.Random(bench.seed))  # noqa: S311 - the same moments each time
+    restarts = bench.restarts
     bench.chatting()
-    for cut in range(1, cuts + 1):
-        if _is_in_start(cut):
-            time.sleep(chance.uniform(*_START_S))
-            in_start += 1
-            bench.power_on()
-            say(f"cut {cut} of {cuts}: in the middle of a start")
-            continue
-        if cut > 1:
-            back_s.append(_until_all_answered(bench, cut))
-        taken += _cut(bench, cut, chance)
+    bench.evidence.is_noting = True
+    moments = moments_of(amount or CUTS)
+    for number, moment in enumerate(moments, 1):
+        _cut(bench, number, moment, tally)
         bench.power_on()
-        say(f"cut {cut} of {cuts}: {taken} messages were taken so far; starting")
-    back_s.append(_until_all_answered(bench, cuts + 1))
+        say(
+            f"cut {number} of {len(moments)}, {moment.value}: "
+            f"{tally.taken} messages were taken so far; starting"
+        )
+        # What follows a cut is a cut in its start, or nothing before all is answered
+        if moments[number : number + 1] in ([], [Moment.MESSAGES]):
+            tally.back_s.append(_until_all_answered(bench, tally))
     bench.guest.wait_for_shell(START_S)
     bench.settled()
     repaired = bench.shell.run("cat /run/barnacle-fsck | tail -1")
     kept = bench.shell.run("test -e /run/barnacle-no-data || echo kept")
     expect(kept == "kept", f"the data partition was given up: {repaired}")
-    return (
-        f"{cuts - in_start} cuts among messages and {in_start} in the start after one; it came up "
-        f"every time, with all answers at most {max(back_s):.0f} s after power; none of "
-        f"{taken} acknowledged messages lost, {_twice(bench, cuts)} answered twice; "
-        f"last fsck: {repaired}"
-    )
+    expect(bench.restarts == restarts, "the machine restarted by itself; the console says why")
+    return _told(bench, tally, repaired)
 
 
-def _is_in_start(cut: int) -> bool:
-    """Every second one: a start repairs the card and writes to it, too."""
-    return cut % 2 == 0
+def moments_of(cuts: int) -> list[Moment]:
+    """The moment of each cut."""
+    return [_ROUND[number % len(_ROUND)] for number in range(cuts)]
 
 
-def _cut(bench: Bench, cut: int, chance: random.Random) -> int:
-    """Cut power in the middle of messages; how many were acknowledged by then."""
-    outside = bench.outside
-    sent = [outside.write(f"say {_text(cut, one)}") for one in range(_MESSAGES)]
-    outside.until(lambda: outside.was_confirmed(sent[0]), "nothing was taken", _PATIENCE_S)
-    time.sleep(chance.uniform(0, _LONGEST_WAIT_S))
+def _cut(bench: Bench, number: int, moment: Moment, tally: _Tally) -> None:
+    tally.moments.append(moment)
+    if moment is Moment.MESSAGES:
+        _cut_among_messages(bench, number, tally)
+    else:
+        _cut_in_start(bench, tally)
     bench.stop()
-    return sum(outside.was_confirmed(update) for update in sent)
 
 
-def _until_all_answered(bench: Bench, before: int) -> float:
-    """What was not acknowledged comes again, so that in the end each of them is answered."""
-    for cut in range(1, before):
-        for one in range(_MESSAGES):
-            if not _is_in_start(cut):
-                bench.outside.wait_for(_text(cut, one), most_s=_PATIENCE_S)
-    return time.monotonic() - bench.guest.started_s
+def _cut_among_messages(bench: Bench, number: int, tally: _Tally) -> None:
+    outside = bench.outside
+    texts = [_text(number, one) for one in range(_MESSAGES)]
+    sent = [outside.write(f"say {text}") for text in texts]
+    tally.texts += texts
+    outside.until(lambda: outside.was_confirmed(sent[0]), "nothing was taken", _PATIENCE_S)
+    time.sleep(tally.chance.uniform(0, _LONGEST_WAIT_S))
+    bench.stop()
+    tally.taken += sum(outside.was_confirmed(update) for update in sent)
 
 
-def _twice(bench: Bench, cuts: int) -> int:
+def _cut_in_start(bench: Bench, tally: _Tally) -> None:
+    outside, chance = bench.outside, tally.chance
+    is_in_turn, after_s, into_turn_s = (
+        chance.random() < _IN_TURN,
+        chance.uniform(*_START_S),
+        chance.uniform(0, _TURN_S),
+    )
+    # Where every message was answered before the cut, there is no turn
+    if is_in_turn and not _are_answered(bench, tally):
+        asked = outside.asked
+        outside.until(lambda: bench.go_on() or outside.asked > asked, "no turn", _PATIENCE_S)
+        time.sleep(into_turn_s)
+    else:
+        time.sleep(max(0.0, bench.guest.started_s + after_s - time.monotonic()))
+
+
+def _are_answered(bench: Bench, tally: _Tally) -> bool:
     said = bench.outside.shown()
-    texts = [_text(cut, one) for cut in range(1, cuts + 1) for one in range(_MESSAGES)]
-    return sum(sum(text in each for each in said) > 1 for text in texts)
+    return all(any(text in one for one in said) for text in tally.texts)
+
+
+def _until_all_answered(bench: Bench, tally: _Tally) -> float:
+    """What was not acknowledged comes again, so that in the end each of them is answered."""
+    for text in tally.texts:
+        bench.outside.until(
+            lambda text=text: bench.go_on() or any(text in one for one in bench.outside.shown()),
+            lambda text=text: (
+                f"{text!r} was not said; the last were {bench.outside.shown()[-3 * _MESSAGES :]}"
+            ),
+            _PATIENCE_S,
+        )
+    took_s = time.monotonic() - bench.guest.started_s
+    say(f"all answered {took_s:.0f} s after power")
+    return took_s
+
+
+def _told(bench: Bench, tally: _Tally, repaired: str) -> str:
+    counts = ", ".join(f"{tally.moments.count(one)} {one.value}" for one in Moment)
+    each = " ".join(f"{took_s:.0f}" for took_s in tally.back_s)
+    said = bench.outside.shown()
+    twice = sum(sum(text in each for each in said) > 1 for text in tally.texts)
+    return (
+        f"cuts: {counts}; it came up every time, with all answers {each} s after power (at most "
+        f"{max(tally.back_s):.0f}); none of {tally.taken} acknowledged messages lost, {twice} "
+        f"answered twice; last fsck: {repaired}"
+    )
 
 
 def _text(cut: int, one: int) -> str:
