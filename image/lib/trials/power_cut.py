@@ -17,7 +17,7 @@ _LONGEST_WAIT_S = 8.0
 _PATIENCE_S = 400.0
 # From the kernel's first seconds to the agent's own start
 _START_S = (5.0, 55.0)
-# So many of the cuts in a start come later: in its first turn, which begins sooner on a fast machine
+# So many of the cuts in a start come in its first turn, sooner or later as fast as the machine is
 _IN_TURN = 1 / 3
 _TURN_S = 1.0
 _LOOK_S = 0.05
