@@ -23,6 +23,7 @@ from agent.clock import SystemClock
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.supervisor import Supervisor
 from agent.errors import ConfigRefused
+from agent.health.aside import aside_text, why_aside
 from agent.health.ownership import keep_private
 from agent.health.report import Reporter
 from agent.health.starts import SAFE_MODE_TEXT, Starts
@@ -87,8 +88,8 @@ async def run(settings: Settings, paths: Paths) -> int:
     """Serve every configured channel until told to stop; the exit status."""
     with private_umask(), lock.hold(paths.state_dir):
         starts = Starts(paths.state_dir / "starts.json", SystemClock())
-        is_looping = starts.begin()
-        agent = _assembled(settings, paths, is_looping=is_looping)
+        limits = _limits(is_looping=starts.begin())
+        agent = _assembled(settings, paths, only_talks=bool(limits))
         terminals = _terminals(agent)
         channels = (terminals, *_platforms(agent))
         supervisors: list[Supervisor] = []
@@ -107,9 +108,9 @@ async def run(settings: Settings, paths: Paths) -> int:
             _tell_of_updates(agent, tasks)
             if gateway is not None:
                 tasks.create_task(gateway.run())
-            if is_looping:
-                _log.error("safe mode: %s", SAFE_MODE_TEXT)
-                await _tell_owner(agent, "", SAFE_MODE_TEXT)
+            for sentence in limits:
+                _log.error("safe mode: %s", sentence)
+                await _tell_owner(agent, "", sentence)
             await until_left(asyncio.Event().wait(), lambda: False)
             _log.info("stopping")
             stopping()
@@ -119,11 +120,17 @@ async def run(settings: Settings, paths: Paths) -> int:
     return 0
 
 
-def _assembled(settings: Settings, paths: Paths, *, is_looping: bool) -> Agent:
-    """The agent; one that keeps falling over gets no tools."""
+def _limits(*, is_looping: bool) -> list[str]:
+    """Why the agent only talks; mostly nothing."""
+    why = why_aside()
+    return [*([SAFE_MODE_TEXT] if is_looping else []), *([aside_text(why)] if why else [])]
+
+
+def _assembled(settings: Settings, paths: Paths, *, only_talks: bool) -> Agent:
+    """The agent; one that keeps falling over, or can record nothing, gets no tools."""
     agent = assemble(settings, paths, os.environ, sys.stderr)
     _close_to_others(paths)
-    if not is_looping:
+    if not only_talks:
         return agent
     agent.servers.give_up()
     return replace(agent, registry=Registry(()))

@@ -8,18 +8,23 @@ import time
 from pathlib import Path
 
 from agent.clock import Clock
+from agent.health.aside import ASIDE, why_aside
 
 
 class Writable:
     """A folder's file system."""
 
-    def __init__(self, folder: Path, clock: Clock) -> None:
+    def __init__(self, folder: Path, clock: Clock, aside: Path = ASIDE) -> None:
         self._folder = folder
+        # It says so once, and stays for as long as the machine runs
+        self._aside = why_aside(aside)
         self._clock = clock
         self._since_s: float | None = None
 
     def sentence(self) -> str:
         """Return the sentence about it; usually empty."""
+        if self._aside:
+            return f"the data partition is left alone ({self._aside}): I keep nothing, I only talk"
         if not self._is_read_only():
             self._since_s = None
             return ""

@@ -30,6 +30,8 @@ from agent.update.machine import Machine
 from agent.update.records import HELD, Records, Trial
 from agent.update.signature import check_signature
 
+# At the end of a slot, which no system has a part of: starts are counted there
+RESERVED_BYTES = 4 * 1024 * 1024
 # Read again in pieces of this size
 _PIECE_BYTES = 1024 * 1024
 # A command line that a kernel takes is shorter
@@ -126,10 +128,10 @@ class Installation:
     def _refuse_without_room(self, manifest: Manifest) -> None:
         size_bytes = _size_of(self._machine.partition(self._machine.other))
         [system] = [part for part in manifest.parts if part.name == SYSTEM]
-        if system.size_bytes > size_bytes:
+        if system.size_bytes > size_bytes - RESERVED_BYTES:
             raise UpdateRefused(
                 f"the system is too big for its slot: {system.size_bytes} bytes, room for "
-                f"{size_bytes}"
+                f"{max(0, size_bytes - RESERVED_BYTES)}"
             )
         needed = sum(part.size_bytes for part in manifest.boot_files)
         free = _free_in(self._machine.firmware) + sum(map(_size_of, _files(self._folder)))

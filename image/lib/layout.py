@@ -64,6 +64,10 @@ PARTITIONS = _laid_out(
 FIRMWARE, SYSTEM_A, SYSTEM_B, DATA = PARTITIONS
 IMAGE_BYTES = DATA.end_mib * MIB
 SLOTS = {"A": SYSTEM_A, "B": SYSTEM_B}
+# Of each slot's end no system has a part: in the last sector of the first one starts are counted
+RESERVED_MIB = 4
+COUNTER = SYSTEM_A
+COUNTER_SECTOR = COUNTER.size_bytes // SECTOR - 1
 
 
 def sfdisk_script() -> str:

@@ -5,7 +5,7 @@ The kernel reads several archives one after the other; ours is the last one, not
 
 from pathlib import Path
 
-from image.lib.layout import DATA, FIRMWARE
+from image.lib.layout import COUNTER, COUNTER_SECTOR, DATA, FIRMWARE
 
 _DATA = Path(__file__).with_name("data-partition.sh")
 _TURN = Path(__file__).with_name("first-turn.sh")
@@ -16,7 +16,7 @@ _ALIGNMENT = 4
 
 def with_data_partition(initrd: bytes) -> bytes:
     """An initial RAM disk that also mounts the data partition, and knows what a trial is."""
-    data = _DATA.read_text().replace("@DATA@", DATA.partuuid)
+    data = data_partition()
     turn = _TURN.read_text().replace("@FIRMWARE@", FIRMWARE.partuuid)
     # Debian's own script before the root is mounted looks for a hibernated system: there is none
     return _padded(initrd) + archive(
@@ -24,6 +24,14 @@ def with_data_partition(initrd: bytes) -> bytes:
             *_step("local-premount", "first-turn", turn),
             *_step("local-bottom", "data-partition", data),
         )
+    )
+
+
+def data_partition() -> str:
+    """The script with its places filled in."""
+    text = _DATA.read_text().replace("@DATA@", DATA.partuuid)
+    return text.replace("@COUNTER_SECTOR@", str(COUNTER_SECTOR)).replace(
+        "@COUNTER@", COUNTER.partuuid
     )
 
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from image.lib import agent_tree
-from image.lib.layout import FIRMWARE
+from image.lib.layout import COUNTER, COUNTER_SECTOR, FIRMWARE
 from scripts.lib import places
 from scripts.lib.progress import Progress
 
@@ -17,6 +17,7 @@ ENABLED = (
     "barnacle-data.service",
     "barnacle-healthy.service",
     *("barnacle-provision.service", "barnacle-pairing.service", "barnacle-ssh.service"),
+    *("barnacle-started.service", "barnacle-come-back.service"),
     "systemd-timesyncd.service",
     "systemd-resolved.service",
     "NetworkManager.service",
@@ -78,6 +79,9 @@ def overlay(root: Path) -> None:
     for name in MOUNT_POINTS:
         (root / name).mkdir(parents=True, exist_ok=True)
     (root / "etc/machine-id").touch(mode=0o444)
+    started = root / "usr/lib/barnacle/started"
+    counter = started.read_text().replace("@COUNTER_SECTOR@", str(COUNTER_SECTOR))
+    started.write_text(counter.replace("@COUNTER@", COUNTER.partuuid))
     for name, to in LINKS.items():
         link = root / "etc" / name
         link.unlink(missing_ok=True)

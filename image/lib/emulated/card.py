@@ -8,9 +8,10 @@ import re
 import subprocess
 from pathlib import Path
 
-from image.lib.layout import DATA, FIRMWARE, MIB
+from image.lib.layout import COUNTER, COUNTER_SECTOR, DATA, FIRMWARE, MIB, SECTOR
 
 _PREFIX = re.compile(r"^os_prefix=([AB])/\s*$", re.MULTILINE)
+_EARLY_ENDS = re.compile(rb"barnacle-starts ([0-9])\n")
 # What a small card has beyond the image: the data partition grows into it
 _REST_MIB = 256
 
@@ -59,6 +60,13 @@ class Card:
             # What ends in a hole ends where the card does
             file.truncate(self.path.stat().st_size - DATA.start_bytes)
         return target
+
+    def early_ends(self) -> int:
+        """How many starts in a row are noted to have ended before the agent was ready."""
+        with self.path.open("rb") as card:
+            card.seek(COUNTER.start_bytes + COUNTER_SECTOR * SECTOR)
+            found = _EARLY_ENDS.match(card.read(SECTOR))
+        return int(found[1]) if found else 0
 
     @property
     def _place(self) -> str:

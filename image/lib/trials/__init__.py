@@ -17,6 +17,7 @@ ORDER = (
     "idle_writes",
     "hung_kernel",
     "power_cut",
+    "early_ends",
     "cut_points",
     "read_only",
     "wrong_clock",
