@@ -30,8 +30,8 @@ from agent.update.machine import Machine
 from agent.update.records import HELD, Records, Trial
 from agent.update.signature import check_signature
 
-# At the end of a slot, which no system has a part of: starts are counted there
-RESERVED_BYTES = 4 * 1024 * 1024
+# The end of a slot, where the initial RAM disk counts starts
+RESERVED_BYTES = 4096
 # Read again in pieces of this size
 _PIECE_BYTES = 1024 * 1024
 # A command line that a kernel takes is shorter

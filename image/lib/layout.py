@@ -64,7 +64,8 @@ PARTITIONS = _laid_out(
 FIRMWARE, SYSTEM_A, SYSTEM_B, DATA = PARTITIONS
 IMAGE_BYTES = DATA.end_mib * MIB
 SLOTS = {"A": SYSTEM_A, "B": SYSTEM_B}
-# Of each slot's end no system has a part: in the last sector of the first one starts are counted
+# What an image leaves free at the end of a slot, as much as cards erase at once: in the last sector
+# of the first slot starts are counted
 RESERVED_MIB = 4
 COUNTER = SYSTEM_A
 COUNTER_SECTOR = COUNTER.size_bytes // SECTOR - 1

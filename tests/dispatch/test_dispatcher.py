@@ -1,6 +1,5 @@
 import asyncio
 import dataclasses
-import shutil
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from agent.channels.base import Answer
 from agent.dispatch import inbox, outbox, session
 from agent.dispatch.activity import Activity
-from agent.dispatch.attending import MAX_ATTEMPTS, PARKED_TEXT, STOPPED_TEXT
+from agent.dispatch.attending import PARKED_TEXT, STOPPED_TEXT
 from agent.dispatch.commands import HELP_TEXT
 from agent.dispatch.conversation import (
     INTERRUPTED_TEXT,
@@ -20,7 +19,6 @@ from agent.dispatch.dispatcher import NOTHING_TO_STOP_TEXT
 from agent.dispatch.journal import open_journal
 from agent.dispatch.oversight import NOT_THE_OWNER_TEXT
 from agent.errors import StorageFull
-from agent.machine import boot
 from agent.messages import Effect, Outbound, Provenance
 from tests.fakes.channel import AskedChannel, FakeChannel, RefusingChannel, message
 from tests.fakes.clock import SteppedClock
@@ -36,9 +34,6 @@ from tests.fakes.provider import (
 )
 from tests.fakes.said import assistant_said, user_said
 from tests.fakes.tools import CountingTool
-
-# A turn asks its model within milliseconds
-ASKED_S = 10.0
 
 
 async def test_a_message_is_answered_and_nothing_is_left_over(tmp_path: Path) -> None:
@@ -209,51 +204,6 @@ async def test_a_turn_that_ended_with_its_process_counts_as_one_that_broke(tmp_p
         await agent.dispatcher.resume(agent.tasks)
         assert await channel.wait_for(1) == [PARKED_TEXT]
         assert provider.count == 1
-
-
-async def _cut_in_turns(folder: Path, boots: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Power fails in the turn on a message, in each of these starts of the machine."""
-    for number, boot_file in enumerate(boots):
-        boot_file.write_text(f"boot {number}")
-        monkeypatch.setattr(boot, "PATH", boot_file)
-        # It never answers; nothing is written down at the end of a machine without power
-        provider = StalledProvider()
-        async with running(folder / f"run-{number}", provider, FakeChannel()) as agent:
-            if number:
-                await agent.dispatcher.resume(agent.tasks)
-            else:
-                await agent.say("hi")
-            async with asyncio.timeout(ASKED_S):
-                await provider.asked.wait()
-            left = folder / f"run-{number + 1}"
-            left.mkdir()
-            for path in (folder / f"run-{number}").glob("agent.db*"):
-                shutil.copy(path, left)
-    monkeypatch.setattr(boot, "PATH", folder / "none")
-
-
-@pytest.mark.parametrize("cuts", [1, 2, 3])
-async def test_power_that_fails_in_a_turn_is_no_fault_of_its_message(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cuts: int
-) -> None:
-    boots = [tmp_path / f"boot-{number}" for number in range(cuts)]
-    await _cut_in_turns(tmp_path, boots, monkeypatch)
-    channel = FakeChannel()
-    async with running(tmp_path / f"run-{cuts}", EchoProvider(), channel) as agent:
-        await agent.dispatcher.resume(agent.tasks)
-        assert await channel.wait_for(1) == ["echo: hi"]
-
-
-async def test_a_message_that_takes_the_machine_with_it_each_time_is_parked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cuts = inbox.MAX_CUTS + MAX_ATTEMPTS
-    boots = [tmp_path / f"boot-{number}" for number in range(cuts)]
-    await _cut_in_turns(tmp_path, boots, monkeypatch)
-    channel = FakeChannel()
-    async with running(tmp_path / f"run-{cuts}", EchoProvider(), channel) as agent:
-        await agent.dispatcher.resume(agent.tasks)
-        assert await channel.wait_for(1) == [PARKED_TEXT]
 
 
 async def test_a_turn_that_had_acted_is_reported_after_a_restart_not_repeated(

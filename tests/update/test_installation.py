@@ -110,8 +110,11 @@ async def test_another_architecture_is_refused(card: Card, monkeypatch: pytest.M
     assert "for riscv64, this machine is arm64" in await refused(card, content)
 
 
-async def test_a_system_that_does_not_fit_is_refused_before_a_byte_is_written(card: Card) -> None:
-    content = card.bundle(content=system(NEW) + b"x" * SLOT_BYTES)
+@pytest.mark.parametrize("size_bytes", [2 * SLOT_BYTES, SLOT_BYTES, SLOT_BYTES - 512])
+async def test_a_system_that_does_not_fit_is_refused_before_a_byte_is_written(
+    card: Card, size_bytes: int
+) -> None:
+    content = card.bundle(content=system(NEW).ljust(size_bytes, b"x"))
     before = card.partition("B").read_bytes()
     assert "too big for its slot" in await refused(card, content)
     assert card.partition("B").read_bytes() == before
