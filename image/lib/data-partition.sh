@@ -19,9 +19,10 @@ many=3
 folders="config credstore sealed systemd device connections NetworkManager"
 files="people.json estop"
 
+# klibc's own dd would read all that is before that sector
 count_starts() {
     read -r said begun rest <<END
-$(dd if="$counter" bs=512 skip="$sector" count=1 2>/dev/null)
+$(chroot "$rootmnt" dd bs=512 skip="$sector" count=1 <"$counter" 2>/dev/null)
 END
     case $said-$begun in
         "$sign"-[0-9]) ;;
@@ -36,8 +37,8 @@ note_start() {
     pad="                "
     pad="$pad$pad$pad$pad$pad$pad$pad$pad"
     printf '%.512s' "$sign $next
-$pad$pad$pad$pad" | dd of="$counter" bs=512 seek="$sector" count=1 conv=notrunc 2>/dev/null
-    sync
+$pad$pad$pad$pad" | chroot "$rootmnt" dd bs=512 seek="$sector" count=1 conv=notrunc,fsync \
+        1<>"$counter" 2>/dev/null
 }
 
 # The hardware ends a check or a mount that stands still. The system takes the watchdog over: it goes
