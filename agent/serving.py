@@ -121,7 +121,7 @@ async def run(settings: Settings, paths: Paths) -> int:
 
 
 def _limits(*, is_looping: bool) -> list[str]:
-    """Why the agent only talks; mostly nothing."""
+    """Return the reasons why the agent only talks; usually none."""
     why = why_aside()
     return [*([SAFE_MODE_TEXT] if is_looping else []), *([aside_text(why)] if why else [])]
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from agent.printable import printable_line
 
-# Written by the initial RAM disk of the image; why, in a few words
+# Written by the initial RAM disk of the image: the reason in a few words
 ASIDE = Path("/run/barnacle-aside")
 _MAX_CHARS = 200
 
 
 def why_aside(path: Path = ASIDE) -> str:
-    """Why the data partition is left alone; empty where it is in use, as nearly always."""
+    """Return the reason for leaving the data partition alone; empty where it is in use."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return printable_line(file.read(_MAX_CHARS), _MAX_CHARS).strip() or "nobody says why"
@@ -22,7 +22,7 @@ def why_aside(path: Path = ASIDE) -> str:
 
 
 def aside_text(why: str) -> str:
-    """For the owner."""
+    """Return the sentences for the owner."""
     return (
         f"I started without the data partition: {why}. I know you and my settings, but no memories "
         "and no jobs. I only talk, use no tools, and forget this when I start again. In a quarter "

@@ -151,7 +151,7 @@ def _try(bench: Bench, name: str, amount: int) -> Result:
 
 
 def _keep_journal(bench: Bench, name: str) -> None:
-    """What the guest says of itself, for whoever wants to know why."""
+    """Keep the guest's own journal, for whoever looks for the cause."""
     with contextlib.suppress(GuestFailed, OSError):
         look = "systemctl --failed --no-legend; systemctl list-jobs --no-legend; sync"
         said = bench.shell.run(

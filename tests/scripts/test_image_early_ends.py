@@ -74,7 +74,7 @@ class Machine:
             (self.card / "barnacle" / name).write_text(name)
 
     def start(self) -> str:
-        """What the initial RAM disk says; what was started before is gone."""
+        """Return the words of the initial RAM disk; what was started before is gone."""
         subprocess.run(["rm", "-rf", self.system, self.root / "run"], check=True)
         for name in ("data", "mnt", "etc"):
             (self.system / name).mkdir(parents=True)

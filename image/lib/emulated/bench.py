@@ -143,7 +143,7 @@ class Bench:
         self.plug()
 
     def go_on(self) -> bool:
-        """Start it anew where it has restarted by itself, as a boot loader does; whether it had."""
+        """Start it anew where it has restarted by itself; True where it had."""
         if not self.guest.wants_start:
             return False
         self.restarts += 1

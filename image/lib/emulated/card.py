@@ -62,7 +62,7 @@ class Card:
         return target
 
     def early_ends(self) -> int:
-        """How many starts in a row are noted to have ended before the agent was ready."""
+        """Return the count of starts that ended before the agent was ready, as the card has it."""
         with self.path.open("rb") as card:
             card.seek(COUNTER.start_bytes + COUNTER_SECTOR * SECTOR)
             found = _EARLY_ENDS.match(card.read(SECTOR))

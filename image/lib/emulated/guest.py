@@ -97,7 +97,7 @@ class Guest:
 
     @property
     def wants_start(self) -> bool:
-        """Whether it has ended without a cut: a watchdog, a panic, or it was told to restart."""
+        """True where it has ended without a cut: a watchdog, a panic, or a restart."""
         return not self._is_cut and not self.is_running
 
     def wait_for_shell(self, most_s: float) -> Shell:

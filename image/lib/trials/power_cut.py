@@ -40,7 +40,7 @@ _ROUND = (Moment.MESSAGES, Moment.START, Moment.START_AGAIN, Moment.MESSAGES)
 
 @dataclass(slots=True)
 class _Tally:
-    """What has come of it so far; `texts` are the answers that are owed."""
+    """Tally of a run; `texts` are the answers that are owed."""
 
     chance: random.Random
     texts: list[str] = field(default_factory=list)
