@@ -187,9 +187,9 @@ def test_the_machine_tells_programs_that_it_is_a_raspberry_pi(
 def data_partition(folder: Path, *messages: str) -> Path:
     """As the image has it, with the agent's inbox in it."""
     state = folder / "tree/barnacle"
-    state.mkdir(parents=True)
+    state.mkdir(parents=True, exist_ok=True)
     with contextlib.closing(sqlite3.connect(state / "agent.db")) as database:
-        database.execute("CREATE TABLE inbox (text TEXT)")
+        database.execute("CREATE TABLE IF NOT EXISTS inbox (text TEXT)")
         database.executemany("INSERT INTO inbox VALUES (?)", [(one,) for one in messages])
         database.commit()
     made = folder / "data.ext4"
@@ -207,6 +207,26 @@ def test_a_message_that_is_not_on_the_card_is_missed(tmp_path: Path) -> None:
     cut_points.check(made, tmp_path / "files", {"one", "two"}, 1)
     with pytest.raises(Missed, match="three"):
         cut_points.check(made, tmp_path / "files", {"one", "three"}, 1)
+
+
+@pytest.mark.skipif(
+    not Path("/usr/sbin/mke2fs").exists(), reason="no mke2fs here (package e2fsprogs)"
+)
+def test_what_a_start_needs_is_missed_where_it_is_empty(tmp_path: Path) -> None:
+    for name in ("config/barnacle.toml", "sealed/key", "systemd/credential.secret", "machine-id"):
+        path = tmp_path / "tree" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    made = data_partition(tmp_path)
+    needed = cut_points.needed_in(made, tmp_path / "files")
+    assert set(needed.values()) == {name.encode() for name in needed}
+    assert len(needed) == 4
+    cut_points.check_needed(made, tmp_path / "files", needed, 1)
+    (tmp_path / "tree/sealed/key").write_text("")
+    made.unlink()
+    again = data_partition(tmp_path)
+    with pytest.raises(Missed, match="sealed/key not as before"):
+        cut_points.check_needed(again, tmp_path / "files", needed, 1)
 
 
 @pytest.mark.skipif(

@@ -1,7 +1,8 @@
 """Every write to the card is noted; power is cut, on paper, at hundreds of places among them.
 
 Each time the data partition is repaired and opened as a start would, and what was acknowledged by
-then must be in it. This costs no start, so it is done where starts are too slow.
+then must be in it, and whatever a start needs to be reached. This costs no start, so it is done
+where starts are too slow.
 """
 
 import os
@@ -30,6 +31,8 @@ _FSCK_LEAVES_ERRORS = 4
 # The agent ends within 20 s, the rest of an emulated system takes longer
 _OFF_S = 240.0
 _TELL_EVERY = 50
+# Without these the agent has no channel; nothing in the trial changes them
+_NEEDED = ("machine-id", "config", "sealed", "systemd/credential.secret")
 # One of the two databases; the other holds memories
 _INBOX = "inbox"
 
@@ -77,6 +80,8 @@ def _cut_everywhere(
     chance = random.Random(20260101)  # noqa: S311 - the same moments each time
     replay = write_log.Replay(work / "data.ext4", DATA.start_bytes, work / "log", writes)
     begun_s, checked, repaired = time.monotonic(), 0, 0
+    needed = needed_in(replay.content, work / "needed")
+    expect(len(needed) >= len(_NEEDED), f"the card has only {sorted(needed)}")
     # After the first message: before it there is nothing that could be lost
     first = _writes_within(writes, acknowledged[0].log_bytes)
     for point, at in enumerate(sorted(chance.choices(range(first, len(writes)), k=points)), 1):
@@ -88,6 +93,7 @@ def _cut_everywhere(
         known = [one.message for one in acknowledged if _writes_within(writes, one.log_bytes) <= at]
         repaired += repair(copy, at)
         check(copy, work / "files", set(known), at)
+        check_needed(copy, work / "needed", needed, at)
         checked += len(known)
         if point % _TELL_EVERY == 0:
             say(f"{point} of {points} places, {time.monotonic() - begun_s:.0f} s")
@@ -123,6 +129,24 @@ def check(copy: Path, folder: Path, known: set[str], at: int) -> None:
                 kept |= {row[0] for row in database.execute("SELECT text FROM inbox")}
         database.close()
     expect(known <= kept, f"cut at write {at}: lost {sorted(known - kept)}")
+
+
+def needed_in(copy: Path, folder: Path) -> dict[str, bytes]:
+    """What a start needs, by its place."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for place in _NEEDED:
+        target = folder / place
+        target.parent.mkdir(exist_ok=True)
+        _run("debugfs", "-R", f"rdump /{place} {target.parent}", copy)
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def check_needed(copy: Path, folder: Path, needed: dict[str, bytes], at: int) -> None:
+    found = needed_in(copy, folder)
+    lost = sorted(place for place, content in needed.items() if found.get(place) != content)
+    expect(not lost, f"cut at write {at}: {', '.join(lost)} not as before")
 
 
 def _run(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
