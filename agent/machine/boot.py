@@ -6,7 +6,7 @@ PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 def boot_id() -> str:
-    """Empty where the kernel does not say."""
+    """Return the name; empty where the kernel does not say it."""
     try:
         return PATH.read_text().strip()
     except OSError:

@@ -132,7 +132,7 @@ def check(copy: Path, folder: Path, known: set[str], at: int) -> None:
 
 
 def needed_in(copy: Path, folder: Path) -> dict[str, bytes]:
-    """What a start needs, by its place."""
+    """Return the files that a start needs, by their places."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     for place in _NEEDED:
