@@ -110,7 +110,7 @@ def _cut_in_start(bench: Bench, tally: _Tally) -> None:
     # Where every message was answered before the cut, there is no turn
     if is_in_turn and not _are_answered(bench, tally):
         asked = outside.asked
-        outside.until(lambda: bench.go_on() or outside.asked > asked, "no turn", _PATIENCE_S)
+        outside.until(lambda: not bench.go_on() and outside.asked > asked, "no turn", _PATIENCE_S)
         time.sleep(into_turn_s)
     else:
         time.sleep(max(0.0, bench.guest.started_s + after_s - time.monotonic()))
@@ -125,7 +125,9 @@ def _until_all_answered(bench: Bench, tally: _Tally) -> float:
     """What was not acknowledged comes again, so that in the end each of them is answered."""
     for text in tally.texts:
         bench.outside.until(
-            lambda text=text: bench.go_on() or any(text in one for one in bench.outside.shown()),
+            lambda text=text: (
+                not bench.go_on() and any(text in one for one in bench.outside.shown())
+            ),
             lambda text=text: (
                 f"{text!r} was not said; the last were {bench.outside.shown()[-3 * _MESSAGES :]}"
             ),
