@@ -16,15 +16,14 @@ from agent.passage import Provenance, echo, own
 from agent.security.argv import MAX_BYTES, MAX_WORDS, refuse_unreadable
 from agent.security.environment import PATH
 from agent.security.git_settings import FOLDER, git_environment, refuse_nested, refuse_repository
+from agent.security.grammars import versions
 from agent.security.grammars.base import path as refuse_path
-from agent.security.grammars.versions import LISTING_BRANCHES, READING, WRITING
+from agent.security.grammars.versions import only_looks
 from agent.security.paths import HERE
 from agent.security.sandbox import Job
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import DISK_TIMEOUT_S, RelativePath, plain
 from agent.tools.shell import Workshop, told
-
-_COMMANDS = sorted({*READING, *WRITING})
 
 
 class GitArguments(Arguments, frozen=True):
@@ -45,7 +44,7 @@ class GitTool(Tool[GitArguments]):
     reads = Provenance.TOOL
     name = "git"
     description = own(
-        "Status, log, diff, show, add, commit, branch, checkout of a repository here."
+        "Status, log, diff, blame, add, commit, branch, merge, stash, tag of a repository here."
     )
     effect = Effect.WRITE
     arguments_type = GitArguments
@@ -104,21 +103,9 @@ def words_of(arguments: GitArguments) -> tuple[str, ...]:
     refuse_unreadable(arguments.argv)
     if complaint := refuse_path(arguments.repository):
         raise CommandRefused(f"repository: {complaint}")
-    command, *words = arguments.argv
-    grammar = READING.get(command) or WRITING.get(command)
-    if grammar is None:
-        known = ", ".join(_COMMANDS)
-        raise CommandRefused(f"{command[:40]!r} is no command of git here: {known}")
-    if not only_looks(arguments.argv) and (complaint := grammar.complaint(words)):
-        raise CommandRefused(f"git {command} is refused: {complaint}")
+    if complaint := versions.complaint(arguments.argv):
+        raise CommandRefused(complaint)
     return ("git", *arguments.argv)
-
-
-def only_looks(argv: tuple[str, ...]) -> bool:
-    command, *words = argv
-    if command == "branch":
-        return not LISTING_BRANCHES.complaint(words)
-    return command in READING and not READING[command].complaint(words)
 
 
 def find_git() -> str | None:

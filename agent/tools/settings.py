@@ -81,8 +81,10 @@ class WebSettings(Section, frozen=True, kw_only=True):
 
 # Each has a grammar, and each only looks
 PROGRAMS = (
-    *("cat", "cut", "date", "df", "diff", "du", "echo", "file", "find", "grep", "head", "jq"),
-    *("ls", "sha256sum", "sort", "stat", "tail", "uname", "uniq", "uptime", "wc"),
+    *("cat", "cut", "date", "df", "diff", "du", "echo", "file", "find", "fold"),
+    *("grep", "head", "join", "jq", "ls", "md5sum", "nl", "od", "paste", "pwd"),
+    *("seq", "sha1sum", "sha256sum", "sha512sum", "sort", "stat", "tac", "tail", "uname", "uniq"),
+    *("uptime", "wc"),
 )
 
 

@@ -18,6 +18,8 @@ KEPT_RESULTS = ".results"
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,12}[bkKMGT]?")
 _LIST = re.compile(r"[0-9,-]{1,200}")
+_SIZE = re.compile(r"[0-9]{0,9}([kKMGTPE](i?B)?)?|si|human-readable")
+_NAMES = re.compile(r"[A-Za-z0-9_,-]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class Grammar:
         long: options that are written out and stand alone, with their dashes.
         valued: options with a value that must not be left out, with their dashes; one whose value
             may be left out stands in `long`, with its value.
+        attached: options whose value may be left out, and otherwise stands in the same word.
+        pairs: long options with a name in the next word and a value in the one after it.
         words: what the operands have to be, one for each in turn.
         rest: what further operands have to be; None where there are none.
         least: how many operands there are at least.
@@ -39,6 +43,8 @@ class Grammar:
     flags: str = ""
     long: frozenset[str] = frozenset()
     valued: Mapping[str, Value] = field(default_factory=dict)
+    attached: Mapping[str, Value] = field(default_factory=dict)
+    pairs: Mapping[str, Value] = field(default_factory=dict)
     words: tuple[Value, ...] = ()
     rest: Value | None = None
     least: int = 0
@@ -80,12 +86,18 @@ class _Reading:
         name, has_value, value = word.partition("=")
         if name in self._grammar.valued:
             return self._value(name, value if has_value else None)
+        if name in self._grammar.attached:
+            return self._grammar.attached[name](value) if has_value else ""
+        if word in self._grammar.pairs:
+            return self._pair(word)
         return "" if word in self._grammar.long else f"{_shown(name)} is no option of it here"
 
     def _short(self, word: str) -> str:
         for place, letter in enumerate(word[1:], start=2):
             if f"-{letter}" in self._grammar.valued:
                 return self._value(f"-{letter}", word[place:] or None)
+            if f"-{letter}" in self._grammar.attached:
+                return word[place:] and self._grammar.attached[f"-{letter}"](word[place:])
             if letter not in self._grammar.flags:
                 return f"{_shown(f'-{letter}')} is no option of it here"
         return ""
@@ -98,6 +110,11 @@ class _Reading:
             self._least = max(self._least - 1, 0)
         complaint = self._grammar.valued[name](value)
         return complaint and f"{name}: {complaint}"
+
+    def _pair(self, name: str) -> str:
+        if next(self._words, None) is None or (value := next(self._words, None)) is None:
+            return f"{name} needs a name and a value"
+        return self._grammar.pairs[name](value)
 
     def _operand_complaint(self) -> str:
         if len(self._operands) < self._least:
@@ -138,6 +155,16 @@ def number(word: str) -> str:
 def ranges(word: str) -> str:
     """Such as 1,3-5."""
     return "" if _LIST.fullmatch(word) else f"{_shown(word)} is no list of numbers"
+
+
+def size(word: str) -> str:
+    """Of a block, such as 4K or M."""
+    return "" if _SIZE.fullmatch(word) else f"{_shown(word)} is no size"
+
+
+def text_list(word: str) -> str:
+    """Names of columns and the like, with commas between them."""
+    return "" if _NAMES.fullmatch(word) else f"{_shown(word)} is no list of names"
 
 
 def one_of(*choices: str) -> Value:

@@ -1,18 +1,22 @@
 """Programs that find files, lines in them, and values in JSON."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from agent.security.grammars.base import Grammar, Value, number, one_of, path, text
+from agent.security.grammars.filters import Unclear, name_beyond_json
 
 GREP = Grammar(
-    flags="abcEFGhHiIlLnoPqrRsTvwxyz",
+    # A digit says how many lines around each are shown
+    flags="abcEFGhHiIlLnoPqrRsTuvwxyzZ0123456789",
     long=frozenset(
         {
             *("--count", "--extended-regexp", "--fixed-strings", "--perl-regexp", "--recursive"),
             *("--ignore-case", "--invert-match", "--files-with-matches", "--line-number"),
             *("--files-without-match", "--only-matching", "--no-filename", "--with-filename"),
-            *("--word-regexp", "--line-regexp", "--quiet", "--color=never"),
+            *("--word-regexp", "--line-regexp", "--quiet", "--silent", "--no-messages"),
+            *("--color=auto", "--color=always", "--color=never", "--basic-regexp", "--text"),
+            *("--dereference-recursive", "--null", "--null-data", "--byte-offset"),
+            *("--initial-tab", "--line-buffered", "--no-ignore-case"),
         }
     ),
     valued={
@@ -20,8 +24,11 @@ GREP = Grammar(
         **dict.fromkeys(("-A", "-B", "-C", "-m"), number),
         **dict.fromkeys(("--after-context", "--before-context", "--context"), number),
         "--max-count": number,
-        "-f": path,
-        "--file": path,
+        **dict.fromkeys(("-f", "--file", "--exclude-from"), path),
+        "--binary-files": one_of("binary", "text", "without-match"),
+        **dict.fromkeys(("-d", "--directories"), one_of("read", "skip", "recurse")),
+        **dict.fromkeys(("-D", "--devices"), one_of("read", "skip")),
+        "--label": text,
     },
     words=(text,),
     rest=path,
@@ -34,16 +41,30 @@ _ALONE = frozenset(
     {
         *("-empty", "-print", "-print0", "-prune", "-ls", "-true", "-false", "-depth", "-xdev"),
         *("(", ")", "!", "-not", "-o", "-or", "-a", "-and", "-quit", "-readable", "-executable"),
+        *("-writable", "-daystart", "-mount", "-noleaf", "-nouser", "-nogroup", "-d", ","),
     }
 )
+
+
+def _kinds(word: str) -> str:
+    """Such as f, or f,d."""
+    each = one_of("f", "d", "l")
+    return next((complaint for one in word.split(",") if (complaint := each(one))), "")
+
+
 _WITH_VALUE: dict[str, Value] = {
     **dict.fromkeys(("-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-printf"), text),
     **dict.fromkeys(("-maxdepth", "-mindepth", "-mtime", "-mmin", "-atime", "-ctime"), number),
-    **dict.fromkeys(("-amin", "-cmin", "-links"), number),
-    "-newer": path,
-    "-perm": text,
-    "-size": text,
-    "-type": one_of("f", "d", "l"),
+    **dict.fromkeys(("-amin", "-cmin", "-links", "-inum", "-used"), number),
+    **dict.fromkeys(("-uid", "-gid"), number),
+    **dict.fromkeys(("-wholename", "-iwholename", "-lname", "-ilname", "-fstype"), text),
+    **dict.fromkeys(("-newer", "-anewer", "-cnewer", "-samefile"), path),
+    # Whose time is newer than which one of a file, or than a time in words
+    **{f"-newer{time}{other}": path for time in "aBcm" for other in "aBcm"},
+    **{f"-newer{time}t": text for time in "aBcm"},
+    **dict.fromkeys(("-perm", "-size", "-user", "-group"), text),
+    "-type": _kinds,
+    "-xtype": _kinds,
     "-regextype": one_of("posix-extended", "posix-basic", "egrep", "grep", "emacs"),
 }
 
@@ -79,13 +100,13 @@ def _of_predicate(word: str, following: Callable[[], str | None]) -> str:
 
 FIND = Grammar(reads=_of_find)
 
-# The environment is nobody's business, and modules are files that nobody named
-_BEYOND_JSON = re.compile(r"\benv\b|\$ENV\b|\b(?:import|include|modulemeta|get_search_list)\b")
-
 
 def _filter(word: str) -> str:
-    found = _BEYOND_JSON.search(word)
-    return f"a filter may not use {found[0]}" if found else ""
+    try:
+        found = name_beyond_json(word)
+    except Unclear as err:
+        return f"the filter cannot be read: {err}"
+    return f"a filter may not use {found}" if found else ""
 
 
 # Not -f, whose filter nobody has read, not -L, and no option that opens a further file
@@ -95,10 +116,12 @@ JQ = Grammar(
         {
             *("--ascii-output", "--compact-output", "--exit-status", "--join-output", "--tab"),
             *("--monochrome-output", "--null-input", "--raw-input", "--raw-output", "--slurp"),
-            "--sort-keys",
+            *("--sort-keys", "--color-output", "--raw-output0", "--seq", "--stream", "--args"),
+            *("--jsonargs", "--unbuffered"),
         }
     ),
     valued={"--indent": number},
+    pairs={"--arg": text, "--argjson": text},
     words=(_filter,),
     rest=path,
     least=1,
