@@ -21,7 +21,7 @@ from agent.tools.settings import PROGRAMS
 from tests.fakes.sandbox import bubblewrap, no_bubblewrap
 from tests.fakes.workspace import workspace_in
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parents[1] / "security"
 EVERYDAY = [
     shlex.split(line)
     for line in (_HERE / "everyday_commands.txt").read_text().splitlines()
