@@ -21,6 +21,7 @@ from agent.channels.base import Answer, Channel, Question
 from agent.cli.embedder import embedder_of, embedding_key
 from agent.clock import Clock, SystemClock
 from agent.dispatch.activity import Activity
+from agent.dispatch.audience import audience_of
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
 from agent.dispatch.desk import Desk
@@ -341,7 +342,14 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
     told = (agent.activity, agent.agenda.told_to, Briefing(agent.paths).sections)
     seams = (agent.journal, memory, registry, runner, agent.clock, offer)
     hooks = open_hooks(agent.settings.hooks.modules)
-    parts = Parts(*seams, *told, hooks=hooks, machine=agent.sensing.felt)
+    parts = Parts(
+        *seams,
+        *told,
+        hooks=hooks,
+        machine=agent.sensing.felt,
+        shares=agent.settings.workspace.shares,
+        audience_of=partial(audience_of, people=agent.doorway.people),
+    )
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
 
 

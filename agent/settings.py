@@ -24,7 +24,7 @@ from agent.providers.section import MainProviderSettings
 from agent.providers.settings import HINT, ProviderSettings
 from agent.schedule.settings import ScheduleSettings
 from agent.tools.mcp.settings import McpSettings
-from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings
+from agent.tools.settings import DelegateSettings, ShellSettings, WebSettings, WorkspaceSettings
 
 Environ = Mapping[str, str]
 
@@ -52,6 +52,8 @@ class Settings(Section, frozen=True, kw_only=True):
     mcp: dict[str, McpSettings] = msgspec.field(default_factory=dict)
     web: WebSettings = WebSettings()
     shell: ShellSettings = ShellSettings()
+    # Which folders are shared with whom
+    workspace: WorkspaceSettings = WorkspaceSettings()
     schedule: ScheduleSettings = ScheduleSettings()
     hooks: HooksSettings = HooksSettings()
     terminal: TerminalSettings = TerminalSettings()

@@ -8,16 +8,16 @@ import logging
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent import logs
-from agent.channels.base import Abilities
 from agent.clock import Clock
 from agent.dispatch import choice, inbox, outbox, session
 from agent.dispatch.activity import Activity
-from agent.dispatch.attached import kept, spoken
+from agent.dispatch.attached import kept, spoken, without_markers
+from agent.dispatch.audience import audience_of
 from agent.dispatch.choice import Offer
 from agent.dispatch.commands import Command
 from agent.dispatch.histories import Histories
@@ -39,6 +39,8 @@ from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
 from agent.messages import Attachment, ChatMessage, Effect, Inbound, Outbound, Role
 from agent.passage import Passage
+from agent.security.access import Audience
+from agent.security.shares import NOTHING_SHARED, Shares
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
@@ -89,6 +91,9 @@ class Parts:
     hooks: Hooks = field(default_factory=Hooks)
     # What hurts the machine, in sentences; mostly nothing
     machine: Callable[[], Sequence[Passage]] = tuple
+    # Who reads the answer to a message
+    audience_of: Callable[[Inbound], Audience] = audience_of
+    shares: Shares = NOTHING_SHARED
 
 
 class Conversations:
@@ -135,6 +140,9 @@ class Conversations:
         if isinstance(inbound, Cancel):
             await self._keep_quiet(accepted)
             return None
+        if not self._parts.audience_of(inbound).is_owner_alone:
+            # Only the owner may name a file of the workspace for a model to look at
+            inbound = replace(inbound, text=without_markers(inbound.text))
         await self._parts.hooks.turn_starts(inbound)
         try:
             about = logs.about(conversation=inbound.conversation, message_id=inbound.message_id)
@@ -144,20 +152,22 @@ class Conversations:
         except TimeoutError:
             given_up = f"I gave up after {self._agent.turn_timeout_s} s without an answer."
             return await self.finish(accepted, given_up, state=InboxState.FAILED)
-        return await self._say(accepted, inbound, outcome, seams.abilities)
+        return await self._say(accepted, inbound, outcome, seams)
 
     async def _say(
         self,
         accepted: Accepted,
         inbound: Inbound,
         outcome: TurnOutcome,
-        abilities: Abilities,
+        seams: TurnSeams,
     ) -> Outbound | None:
         """What comes of a turn, committed; None where it is nothing."""
         if inbound.strand and says_nothing(outcome.text):
             await self._keep_quiet(accepted)
             return None
-        worded = await self._saying.worded(outcome, inbound, abilities)
+        worded = await self._saying.worded(
+            outcome, inbound, seams.abilities, partial(self._may_go, inbound, outcome, seams)
+        )
         text = await self._parts.hooks.sending(inbound, worded.text)
         if isinstance(text, Cancel):
             await self._keep_quiet(accepted)
@@ -215,6 +225,23 @@ class Conversations:
         return Outbound(
             outbox.NOT_KEPT, inbound.channel, to, text, about, inbound.thread, files=kept
         )
+
+    async def _may_go(
+        self, inbound: Inbound, outcome: TurnOutcome, seams: TurnSeams, path: str
+    ) -> str:
+        """Return why a file does not go along with the answer; empty where it does."""
+        from agent.dispatch.filing import complaint_about  # noqa: PLC0415 - few answers have files
+
+        parts = self._parts
+        context = ToolContext(
+            inbound.conversation,
+            inbound.who,
+            outcome.provenance,
+            outcome.source,
+            audience=parts.audience_of(inbound),
+            shares=parts.shares,
+        )
+        return await complaint_about(path, context, parts.runner.gate, seams.ask)
 
     async def _keep_quiet(self, accepted: Accepted) -> None:
         """Nothing is sent, and no later turn reads it again."""
@@ -292,7 +319,14 @@ class Conversations:
         is_by_itself = (inbound.strand or "").startswith(JOB_STRAND)
         place = None if is_by_itself else inbound.address
         context = ToolContext(
-            inbound.conversation, inbound.who, trust, place=place, is_group=inbound.is_group
+            inbound.conversation,
+            inbound.who,
+            trust,
+            place=place,
+            is_group=inbound.is_group,
+            audience=self._parts.audience_of(inbound),
+            shares=self._parts.shares,
+            holds_private=bool(memories or earlier.messages or earlier.digest),
         )
         return await self._parts.runner.run(messages, context, said.provenance, seams, model)
 
@@ -321,4 +355,8 @@ class Conversations:
         except MemoryUnavailable as err:
             _log.warning("answering without memories: %s", err)
             return []
+        if group is not None:
+            from agent.tools.memory_group import told_there  # noqa: PLC0415 - groups alone need it
+
+            found = told_there(found, group, inbound.conversation)
         return recalled(found, settings.min_score)

@@ -5,6 +5,7 @@ Only plain files of the workspace go, a few and not too large; what cannot go is
 
 import mimetypes
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ _MARKER = re.compile(
 )
 # Where the name of a file says nothing
 _KINDS = {"IMAGE": "image/png", "AUDIO": "audio/mpeg", "VOICE": "audio/ogg", "VIDEO": "video/mp4"}
+_NONE: Mapping[str, str] = {}
 _UNKNOWN = "application/octet-stream"
 
 
@@ -33,14 +35,27 @@ class Enclosed:
     files: tuple[Attachment, ...] = ()
 
 
-def enclosed(text: str, workspace: Path, *, takes_files: bool) -> Enclosed:
-    """Reads the disk. Where a channel takes no files their places are told instead."""
+def named_files(text: str, workspace: Path) -> Sequence[str]:
+    """Return the paths of the files that an answer names, each once."""
+    return list(dict.fromkeys(_path(one, workspace) for one in _MARKER.finditer(text)))
+
+
+def enclosed(
+    text: str, workspace: Path, held: Mapping[str, str] = _NONE, *, takes_files: bool
+) -> Enclosed:
+    """Reads the disk. Where a channel takes no files their places are told instead.
+
+    Args:
+        held: files that may not go, each with the reason.
+    """
     files: list[Attachment] = []
 
     def taken(match: re.Match[str]) -> str:
-        relative = match[2].strip().removeprefix(f"{workspace}/")
+        relative = _path(match, workspace)
         if not takes_files:
             return f"(file: {relative})"
+        if relative in held:
+            return f"({relative} is not sent: {held[relative]})"
         found = _file(match[1].upper(), relative, workspace)
         if isinstance(found, str):
             return f"({relative} is not sent: {found})"
@@ -55,6 +70,10 @@ def enclosed(text: str, workspace: Path, *, takes_files: bool) -> Enclosed:
         left = re.sub(r"\n{3,}", "\n\n", left).strip()
     # Something has to be said for the files to go with
     return Enclosed(left or ", ".join(file.name for file in files), tuple(files))
+
+
+def _path(match: re.Match[str], workspace: Path) -> str:
+    return match[2].strip().removeprefix(f"{workspace}/")
 
 
 def _file(kind: str, relative: str, workspace: Path) -> Attachment | str:

@@ -14,6 +14,7 @@ from agent.dispatch.presence import NoButton, PresenceRule
 from agent.dispatch.records import CARRIES_KEY_TEXT, Case, Circumstances, NotRecorded
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
+from agent.security.access import weighed
 from agent.security.approvals import ApprovalVoid, StandingApprovals
 from agent.security.estop import EmergencyStop
 from agent.security.policy import Counters, Decision, Policy, Verdict, decide, denied
@@ -117,7 +118,8 @@ class Gate:
                 counters = await self._records.counters(case.circumstances.turn)
             except StorageFull as err:
                 return _unrecorded(err)
-        return decide(case.as_call, case.provenance, self._policy, counters)
+        decision = decide(case.as_call, case.provenance, self._policy, counters)
+        return weighed(decision, case.circumstances.reach)
 
     async def _recorded(self, case: Case, decision: Decision) -> Decision:
         self._activity.verdicts[decision.verdict.value] += 1

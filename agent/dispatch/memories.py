@@ -14,10 +14,13 @@ _LISTED = 10
 _SHOWN_CHARS = 160
 # Enough to count by source; more than that is said to be more
 _COUNTED = 1000
+IN_A_GROUP_TEXT = "Everybody reads along here: ask me in our private chat what I remember of you."
 
 
 async def told(memory: Memory, inbound: Inbound) -> str:
     """The newest of what is known, and of everything how much is whose word."""
+    if inbound.is_group:
+        return IN_A_GROUP_TEXT
     scope = Scope(inbound.who)
     try:
         count = await memory.count(scope)

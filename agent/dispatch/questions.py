@@ -17,6 +17,7 @@ from agent.dispatch.records import CARRIES_KEY_TEXT, Case
 from agent.memory.base import FROM_CHAT
 from agent.messages import Provenance
 from agent.printable import printable_line, spelled_out
+from agent.security.access import RULE
 from agent.security.approvals import Grants, Standing, StandingApprovals, span
 from agent.security.binding import canonical, pattern_hash
 from agent.security.policy import LIMIT, Decision, Verdict, denied
@@ -56,10 +57,11 @@ class Questions:
     async def put(self, case: Case, decision: Decision, ask: Ask) -> Decision:
         """What the owner says to a call that the policy asks about."""
         is_at_device = case.effect in self._presence.demanded_for
-        # An "always" is for what the call does: neither for how often, nor in place of a person
-        may_stand = not (is_at_device or decision.rule.startswith(LIMIT))
+        # An "always" is for what the call does: not for how often, not in place of a person, nor
+        # for who is shown what
+        may_stand = not (is_at_device or decision.rule == RULE or decision.rule.startswith(LIMIT))
         shown = canonical(case.call.arguments_json)
-        if len(spelled_out(f"{shown}{case.circumstances.words}")) > MAX_SHOWN_CHARS:
+        if len(spelled_out(f"{shown}{_words(case)}")) > MAX_SHOWN_CHARS:
             return denied("too-long", "it is too long to be shown whole, so it cannot be approved")
         if case.circumstances.holds_secret:
             return denied("secret", CARRIES_KEY_TEXT)
@@ -71,7 +73,7 @@ class Questions:
             case.call.name,
             shown,
             f"{reason}{_origin(case)}",
-            case.circumstances.words,
+            _words(case),
             _always(case) if may_stand else "",
         )
         if is_at_device:
@@ -179,6 +181,12 @@ _GIVEN = {
     "presence": "the owner allowed it at the device",
     "standing-approval": "the owner said always to this",
 }
+
+
+def _words(case: Case) -> str:
+    """Return all that will happen: what the tool does, and what is shown to whom."""
+    around = case.circumstances
+    return "; it ".join(filter(None, (around.words, around.reach.words)))
 
 
 def _kind_of(case: Case) -> str:

@@ -16,6 +16,7 @@ from agent.crash import crash_point
 from agent.dispatch import tally
 from agent.errors import StorageFull
 from agent.messages import Effect, Provenance, ToolCall, ToolResult
+from agent.security.access import FREE, Reach
 from agent.security.audit import Audit
 from agent.security.binding import NOTHING, Dependence, Pattern, act_hash, call_hash
 from agent.security.chain import Row, Value
@@ -46,6 +47,7 @@ class Circumstances:
     Args:
         source: where the least trusted text of the turn came from.
         arguments: as the tool understood them, top level only.
+        reach: how far the data goes that the call shows.
         holds_secret: one of the agent's own secrets stands in the arguments.
         words: what the call does, in the tool's own words.
         dependence: what a yes is bound to besides the call.
@@ -61,6 +63,7 @@ class Circumstances:
     dependence: Dependence = NOTHING
     pattern: Pattern | None = None
     holds_secret: bool = False
+    reach: Reach = FREE
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,24 @@ What secrets it may hold is the redactor's business, at the turn's end and at th
 """
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from agent.channels.base import Abilities
-from agent.dispatch.enclosures import Enclosed, enclosed
+from agent.dispatch.enclosures import MAX_FILES, Enclosed, enclosed, named_files
 from agent.dispatch.leavings import without_leavings
 from agent.dispatch.strange_links import without_strange_links
 from agent.dispatch.turn import TurnOutcome
 from agent.messages import Inbound, Role
 
+# Why a file of the workspace may not go; empty where it may
+MayGo = Callable[[str], Awaitable[str]]
 NOTHING_LEFT = "(the model gave an empty answer)"
+
+
+async def _it_may(_path: str) -> str:
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +31,31 @@ class Saying:
     workspace: Path
 
     async def worded(
-        self, outcome: TurnOutcome, inbound: Inbound, abilities: Abilities
+        self, outcome: TurnOutcome, inbound: Inbound, abilities: Abilities, may_go: MayGo = _it_may
     ) -> Enclosed:
-        """The text and the files of an answer."""
+        """The text and the files of an answer.
+
+        Args:
+            may_go: says why a file may not go to who reads the answer; nothing where it may.
+        """
         used_tools = any(message.role is Role.TOOL for message in outcome.added)
         text = without_leavings(outcome.text, used_tools=used_tools)
         found = Enclosed(text or NOTHING_LEFT)
         if "[" in text:
+            held = await self._held(text, may_go) if abilities.takes_files else {}
             found = await asyncio.to_thread(
-                enclosed, text, self.workspace, takes_files=abilities.takes_files
+                enclosed, text, self.workspace, held, takes_files=abilities.takes_files
             )
         # What somebody passes on they have not written
         said = "" if inbound.is_forwarded else inbound.text
         return replace(found, text=without_strange_links(found.text, outcome.provenance, said))
+
+    async def _held(self, text: str, may_go: MayGo) -> dict[str, str]:
+        """Return the files that may not go, each with the reason."""
+        named = named_files(text, self.workspace)
+        held = {path: why for path in named[:MAX_FILES] if (why := await may_go(path))}
+        # Nobody is asked about so many
+        return held | dict.fromkeys(named[MAX_FILES:], f"more than {MAX_FILES} files")
 
     def kept(self, outcome: TurnOutcome) -> TurnOutcome:
         """As a history may have it: a model imitates what it is shown of itself."""

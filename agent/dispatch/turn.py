@@ -17,6 +17,7 @@ from agent.channels.base import Abilities
 from agent.dispatch.execution import BeforeEffect, execute, for_model, lowered, shown_by
 from agent.dispatch.gate import Gate
 from agent.dispatch.hooks import Hooks
+from agent.dispatch.reach import holds_private, reach_of
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, ContextOverflow, ProviderError
 from agent.memory.base import FROM_CHAT
@@ -126,8 +127,15 @@ class _Progress:
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
-    def read(self, words: Passage) -> None:
-        """The model is shown these in this turn."""
+    def read(self, words: Passage, *, held: bool = False) -> None:
+        """The model is shown these in this turn.
+
+        Args:
+            held: they are not everybody's.
+        """
+        if held:
+            self.fresh = replace(self.fresh, holds_private=True)
+            self.whole = replace(self.whole, holds_private=True)
         self.fresh = lowered(self.fresh, words)
         self.whole = lowered(self.whole, words)
 
@@ -281,7 +289,8 @@ class TurnRunner:
                 result = await seams.hooks.around(call, use)
                 said = "done" if result.success else f"failed: {result.text}"
                 _log.info("%s: %s", call.name, said)
-            progress.read(result.words)
+            held = holds_private(self._shelf.find(call.name), call, context)
+            progress.read(result.words, held=held)
             words = for_model(result)
             words = words.saying(self._redactor.redact(words.text))
             progress.added.append(ChatMessage.tool(call, words, is_error=not result.success))
@@ -372,4 +381,5 @@ def _circumstances(
         tool.in_words(arguments),
         tool.binds_to(arguments),
         tool.always_for(arguments),
+        reach=reach_of(tool, arguments, context),
     )

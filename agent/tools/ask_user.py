@@ -13,6 +13,7 @@ from agent.errors import ChannelError
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, fields, outside, own
 from agent.printable import printable_text
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 
 # As long as for a yes or no; the turn has time left to go on without
@@ -38,6 +39,7 @@ class AskUserTool(Tool[AskArguments]):
         "Ask the person a question and wait for the answer, where you cannot go on without."
     )
     effect = Effect.READ
+    shown = NOTHING_PRIVATE
     arguments_type = AskArguments
 
     def __init__(self, timeout_s: float = ANSWER_TIMEOUT_S) -> None:

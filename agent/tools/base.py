@@ -13,7 +13,9 @@ from agent.errors import BadArguments
 from agent.memory.base import FROM_CHAT
 from agent.messages import Address, Effect, Provenance, ToolResult, ToolSpec
 from agent.passage import Passage, echo, own
+from agent.security.access import AT_THE_DEVICE, Audience
 from agent.security.binding import NOTHING, Dependence, Pattern
+from agent.security.shares import NOTHING_SHARED, Disclosure, Shares, owners
 from agent.tools.schema import parameters_of
 
 if TYPE_CHECKING:
@@ -49,6 +51,9 @@ class ToolContext:
         inquire: the way to the person's own words; None where there is none.
         place: where the conversation is; None in a job's own.
         is_group: others are there too.
+        audience: everybody who reads the answer.
+        shares: what the owner says is shared.
+        holds_private: something that is not everybody's was read for this turn.
     """
 
     conversation: str
@@ -59,6 +64,9 @@ class ToolContext:
     inquire: "Inquire | None" = field(default=None, compare=False, repr=False)
     place: Address | None = None
     is_group: bool = False
+    audience: Audience = AT_THE_DEVICE
+    shares: Shares = NOTHING_SHARED
+    holds_private: bool = False
 
     @property
     def group(self) -> str | None:
@@ -84,6 +92,10 @@ class Tool(ABC, Generic[A]):
     arguments_type: type[A]
     # It shows parts of a whole that it can go on with: a long result of it is kept nowhere else
     reads_on = False
+    # What it shows of whose data; a tool that says nothing shows the owner's
+    shown: Disclosure = owners("what this tool knows")
+    # A look of it is sent to somebody outside
+    sends_out = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -103,6 +115,11 @@ class Tool(ABC, Generic[A]):
         """What this very call does, for a person who is asked; empty where the arguments say it."""
         del arguments
         return ""
+
+    def shows(self, arguments: A) -> Disclosure:
+        """Return whose data this very call shows; one whose arguments matter says more."""
+        del arguments
+        return self.shown
 
     def binds_to(self, arguments: A) -> Dependence:
         """What a yes to this call is bound to besides its arguments: folder, files, environment."""

@@ -30,6 +30,7 @@ from agent.passage import (
     own,
 )
 from agent.security.binding import Pattern
+from agent.security.shares import READINGS
 from agent.tools.base import (
     MAX_ARGUMENTS_BYTES,
     AnyTool,
@@ -95,6 +96,7 @@ class BoardInfoTool(Tool[NoArguments]):
     arguments_type = NoArguments
     effect = Effect.READ
     description = own("State of the board, its pins by name, and what can be asked of it.")
+    shown = READINGS
 
     def __init__(self, board: Board, named: Collection[str] = ()) -> None:
         self.name = f"{board.name}_info"
@@ -137,6 +139,7 @@ class BoardTool(Tool[Arguments]):
     """One method of the board."""
 
     reads = Provenance.SENSOR
+    shown = READINGS
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from msgspec import Meta
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own
 from agent.security.environment import PATH
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.picture_program import Album, taken
 
@@ -36,6 +37,7 @@ class CameraCaptureTool(Tool[CameraArguments]):
     name = "camera_capture"
     description = own("Take a picture with the camera, into the workspace.")
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = CameraArguments
 
     def __init__(self, program: str, album: Album) -> None:

@@ -20,6 +20,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
 from agent.security.paths import HERE, Found, open_beneath, open_found, walk_beneath
 from agent.security.sandbox import Sandbox
+from agent.security.shares import Disclosure
 from agent.tools import match_program
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.confined import Objected, Overstrained, output_of
@@ -123,6 +124,9 @@ class ContentSearchTool(Tool[ContentArguments]):
     def __init__(self, workspace: Path, sandbox: Sandbox | None = None) -> None:
         self._workspace = workspace
         self._sandbox = sandbox
+
+    def shows(self, arguments: ContentArguments) -> Disclosure:
+        return Disclosure(trees=(plain(arguments.path) or HERE,))
 
     async def execute(self, arguments: ContentArguments, context: ToolContext) -> ToolResult:
         texts = _Texts(self._workspace, arguments)

@@ -12,6 +12,7 @@ from msgspec import Meta
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Passage, Provenance, echo, fields, own
+from agent.security.shares import NOTHING_PRIVATE, Disclosure
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
 
 _Name = Annotated[
@@ -71,6 +72,7 @@ class _CronTool(Tool[A]):
 
     reads = Provenance.WEB
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
 
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
@@ -104,6 +106,7 @@ class CronListTool(_CronTool[NoArguments]):
     name = "cron_list"
     description = own("The jobs, when each runs, and what came of it last.")
     effect = Effect.READ
+    shown = Disclosure(of_asker="jobs")
     arguments_type = NoArguments
 
     async def _told(self, arguments: NoArguments, context: ToolContext) -> Mapping[str, Fact]:

@@ -11,6 +11,7 @@ from agent.errors import MemoryUnavailable
 from agent.memory.base import PAGE_MARK, MemoryEntry
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
+from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.memory_known import source_of, trust_of
 
@@ -47,6 +48,7 @@ class DatasheetSearchTool(Tool[SearchArguments]):
         "Search the datasheets and notes that the owner put into the documents folder."
     )
     effect = Effect.READ
+    shown = Disclosure(trees=("documents",))
     arguments_type = SearchArguments
 
     def __init__(self, library: Library) -> None:

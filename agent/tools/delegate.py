@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, configured, fields, outside, own
+from agent.security.shares import PASSED_ON
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.choice import one_of
 from agent.tools.nested import Order
@@ -29,6 +30,7 @@ class DelegateTool(Tool[Arguments]):
     description = own("Have another agent do a task by itself; it knows only what the task says.")
     # Whatever it does passes the gate by itself
     effect = Effect.READ
+    shown = PASSED_ON
 
     def __init__(
         self, agents: Mapping[str, DelegateSettings], timeout_s: float = DELEGATE_TIMEOUT_S

@@ -10,6 +10,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, echo, fields, own
 from agent.security.binding import Dependence
 from agent.security.paths import change_beneath
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import (
     MAX_CONTENT_BYTES,
@@ -40,6 +41,7 @@ class FileEditTool(Tool[EditArguments]):
         "Replace a piece of text that occurs exactly once in a file of the workspace."
     )
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = EditArguments
 
     def __init__(self, workspace: Path) -> None:

@@ -19,6 +19,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, echo, fields, own, read
 from agent.security.binding import Dependence
 from agent.security.paths import HERE, list_beneath, open_beneath, write_beneath
+from agent.security.shares import NOTHING_PRIVATE, PASSED_ON, Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 
 # A model reads more in several steps
@@ -92,6 +93,9 @@ class FileReadTool(Tool[ReadArguments]):
         self._workspace = workspace
         self._pages = pages
 
+    def shows(self, arguments: ReadArguments) -> Disclosure:
+        return of_file(plain(arguments.path))
+
     async def execute(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
         path, first, lines = plain(arguments.path), arguments.first_line, arguments.lines
         documents: list[BinaryIO] = []
@@ -136,6 +140,7 @@ class FileWriteTool(Tool[WriteArguments]):
     name = "file_write"
     description = own("Write a whole text file in the workspace; an older one is replaced.")
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = WriteArguments
 
     def __init__(self, workspace: Path) -> None:
@@ -168,6 +173,9 @@ class FileListTool(Tool[ListArguments]):
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
+
+    def shows(self, arguments: ListArguments) -> Disclosure:
+        return Disclosure(trees=(plain(arguments.path) or HERE,))
 
     async def execute(self, arguments: ListArguments, context: ToolContext) -> ToolResult:
         def listed() -> Passage:
@@ -224,6 +232,11 @@ def _skip_lines(file: BinaryIO, count: int) -> None:
         count -= piece.endswith(b"\n")
     if left_bytes <= 0:
         raise PathRefused("this line is too far into the file to be reached")
+
+
+def of_file(path: str) -> Disclosure:
+    """Return what reading a file shows; who knows the name of a kept result has seen it before."""
+    return PASSED_ON if is_result(path) else Disclosure(files=(path,))
 
 
 def is_result(path: str) -> bool:

@@ -21,6 +21,7 @@ from agent.security.grammars.base import path as refuse_path
 from agent.security.grammars.versions import only_looks
 from agent.security.paths import HERE
 from agent.security.sandbox import Job
+from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import DISK_TIMEOUT_S, RelativePath, plain
 from agent.tools.shell import Workshop, told
@@ -64,6 +65,9 @@ class GitTool(Tool[GitArguments]):
 
     def effect_of(self, arguments: GitArguments) -> Effect:
         return Effect.READ if only_looks(arguments.argv) else Effect.WRITE
+
+    def shows(self, arguments: GitArguments) -> Disclosure:
+        return Disclosure(trees=(plain(arguments.repository) or HERE,))
 
     async def execute(self, arguments: GitArguments, context: ToolContext) -> ToolResult:
         folder = plain(arguments.repository) or HERE

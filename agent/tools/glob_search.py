@@ -11,6 +11,7 @@ from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, own, read
 from agent.security.paths import HERE, MAX_PARTS, walk_beneath
+from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import RelativePath, in_thread, is_result, plain
 
@@ -42,6 +43,9 @@ class GlobSearchTool(Tool[GlobArguments]):
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
+
+    def shows(self, arguments: GlobArguments) -> Disclosure:
+        return Disclosure(trees=(plain(arguments.path) or HERE,))
 
     async def execute(self, arguments: GlobArguments, context: ToolContext) -> ToolResult:
         def find() -> Passage:

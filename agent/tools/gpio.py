@@ -10,6 +10,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Provenance, configured, fields, own
 from agent.peripherals.gpio import PiPins
 from agent.peripherals.settings import PiPinSettings
+from agent.security.shares import READINGS
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
 from agent.tools.choice import one_of
 from agent.tools.pins import in_time
@@ -32,6 +33,7 @@ class GpioListTool(Tool[NoArguments]):
     name = "gpio_list"
     description = own("The Raspberry Pi's own pins by name, and whether each is on.")
     effect = Effect.READ
+    shown = READINGS
     arguments_type = NoArguments
 
     def __init__(self, pins: PiPins) -> None:
@@ -49,6 +51,7 @@ class GpioReadTool(Tool[Arguments]):
     name = "gpio_read"
     description = own("Read whether a pin of the Raspberry Pi itself is on or off.")
     effect = Effect.READ
+    shown = READINGS
 
     def __init__(self, pins: PiPins) -> None:
         self._pins = pins
@@ -67,6 +70,8 @@ class GpioWriteTool(Tool[Arguments]):
     reads = Provenance.SENSOR
     name = "gpio_write"
     description = own("Switch an output of the Raspberry Pi itself on or off.")
+
+    shown = READINGS
 
     def __init__(self, pins: PiPins) -> None:
         self._pins = pins

@@ -13,6 +13,7 @@ from agent.errors import BadArguments, BarnacleError
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
 from agent.security.binding import Pattern
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.web import MAX_BODY_BYTES, Web, WebRequest, seen
 from agent.tools.web_fetch import Url, is_text, refuse_unreachable
@@ -52,6 +53,7 @@ class HttpRequestTool(Tool[RequestArguments]):
     name = "http_request"
     description = own("Send a request to a web service and get its answer as it is.")
     effect = Effect.NETWORK
+    shown = NOTHING_PRIVATE
     arguments_type = RequestArguments
 
     def __init__(self, web: Web) -> None:

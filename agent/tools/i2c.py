@@ -13,6 +13,7 @@ from msgspec import Meta
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Provenance, configured, echo, fields, outside, own
 from agent.peripherals.i2c import MAX_BYTES, I2cBuses
+from agent.security.shares import READINGS
 from agent.tools.base import AnyTool, Arguments, Tool, ToolContext
 from agent.tools.choice import one_of
 from agent.tools.pins import in_time
@@ -48,6 +49,7 @@ class I2cScanTool(Tool[Arguments]):
         "The addresses, in hex, that answer on an I2C bus of the Raspberry Pi itself."
     )
     effect = Effect.READ
+    shown = READINGS
 
     def __init__(self, buses: I2cBuses) -> None:
         self._buses = buses
@@ -75,6 +77,7 @@ class I2cReadTool(Tool[Arguments]):
     name = "i2c_read"
     description = own("Read bytes from a device on an I2C bus of the Raspberry Pi itself.")
     effect = Effect.READ
+    shown = READINGS
 
     def __init__(self, buses: I2cBuses) -> None:
         self._buses = buses
@@ -101,6 +104,8 @@ class I2cWriteTool(Tool[Arguments]):
     reads = Provenance.SENSOR
     name = "i2c_write"
     description = own("Write bytes to a device on an I2C bus of the Raspberry Pi itself.")
+
+    shown = READINGS
 
     def __init__(self, buses: I2cBuses) -> None:
         self._buses = buses

@@ -5,8 +5,9 @@ from pathlib import Path
 from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, configured, echo, fields, own
 from agent.security.paths import open_beneath
+from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
-from agent.tools.files import RelativePath, in_thread, plain
+from agent.tools.files import RelativePath, in_thread, of_file, plain
 from agent.tools.picture_header import header_of
 
 
@@ -27,6 +28,9 @@ class ImageInfoTool(Tool[ImageArguments]):
 
     def __init__(self, workspace: Path) -> None:
         self._workspace = workspace
+
+    def shows(self, arguments: ImageArguments) -> Disclosure:
+        return of_file(plain(arguments.path))
 
     async def execute(self, arguments: ImageArguments, context: ToolContext) -> ToolResult:
         def look() -> Passage:

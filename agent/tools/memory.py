@@ -14,6 +14,7 @@ from agent.memory.base import CORE, MAX_SOURCE_CHARS, Memory, MemoryEntry, Scope
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, fields, own, read
 from agent.printable import printable_line
+from agent.security.shares import NOTHING_PRIVATE, PASSED_ON
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.memory_known import forget_source, source_of, trust_of
 
@@ -105,6 +106,7 @@ class MemoryStoreTool(Tool[StoreArguments]):
     name = "memory_store"
     description = own("Remember a fact, a wish or an event beyond this conversation.")
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = StoreArguments
 
     def __init__(self, memory: Memory) -> None:
@@ -146,6 +148,8 @@ class MemoryRecallTool(Tool[RecallArguments]):
     name = "memory_recall"
     description = own("Search what was remembered of this person, in any language.")
     effect = Effect.READ
+    # In a group it shows only what was told there
+    shown = PASSED_ON
     arguments_type = RecallArguments
 
     def __init__(self, memory: Memory, library: "Library | None" = None) -> None:
@@ -156,9 +160,15 @@ class MemoryRecallTool(Tool[RecallArguments]):
         scope = Scope(context.person, context.conversation, context.group)
         try:
             found = await self._memory.recall(arguments.query, arguments.limit, scope)
-            pieces = await self._pieces(arguments.query)
+            # Documents are the owner's: others are asked about by datasheet_search
+            is_owner = context.audience.is_owner_alone
+            pieces = await self._pieces(arguments.query) if is_owner else []
         except MemoryUnavailable as err:
             return ToolResult.failed(err.words(self.reads))
+        if context.group is not None:
+            from agent.tools import memory_group  # noqa: PLC0415 - groups alone need it
+
+            found = memory_group.told_there(found, context.group, context.conversation)
         result: dict[str, object] = {"memories": [_told(entry) for entry in found]}
         if pieces:
             from agent.tools import datasheet  # noqa: PLC0415 - only where there are documents
@@ -187,6 +197,7 @@ class MemoryForgetTool(Tool[ForgetArguments]):
     name = "memory_forget"
     description = own("Delete a memory for good, or everything that came from one source.")
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = ForgetArguments
 
     def __init__(self, memory: Memory) -> None:

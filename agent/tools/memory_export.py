@@ -15,6 +15,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, fields, own
 from agent.security.binding import Dependence
 from agent.security.paths import write_beneath
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import DISK_TIMEOUT_S, RESULTS_FOLDER, RelativePath, is_result, plain
 
@@ -41,6 +42,7 @@ class MemoryExportTool(Tool[ExportArguments]):
     name = "memory_export"
     description = own("Write all that is remembered of this person into a Markdown file.")
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = ExportArguments
 
     def __init__(

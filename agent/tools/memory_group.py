@@ -1,5 +1,7 @@
 """Memories of a group: everybody in it recalls them, nobody changes those of the more trusted."""
 
+from collections.abc import Sequence
+
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.tools.base import ToolContext
 
@@ -13,6 +15,22 @@ _LIKE_IT = 5
 def scope_of(context: ToolContext) -> Scope:
     """What is kept there belongs to the group, not to the person."""
     return Scope(None, context.conversation, context.group)
+
+
+def told_there(
+    entries: Sequence[MemoryEntry], group: str | None, conversation: str
+) -> list[MemoryEntry]:
+    """Return what everybody in the group may read: not what a person has told elsewhere.
+
+    Outside of a group that is all of it.
+    """
+    if group is None:
+        return list(entries)
+    return [
+        entry
+        for entry in entries
+        if entry.scope.person is None or entry.scope.session == conversation
+    ]
 
 
 async def may_store(memory: Memory, key: str, content: str, context: ToolContext) -> bool:

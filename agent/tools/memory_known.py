@@ -13,6 +13,7 @@ from agent.errors import MemoryUnavailable
 from agent.memory.base import MAX_SOURCE_CHARS, Curated, Memory, MemoryEntry, Scope
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, own, read
+from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 
 MAX_LISTED = 100
@@ -56,6 +57,7 @@ class MemoryListTool(Tool[ListArguments]):
     name = "memory_list"
     description = own("List what is remembered of this person, with its sources.")
     effect = Effect.READ
+    shown = Disclosure(of_asker="memories")
     arguments_type = ListArguments
 
     def __init__(self, memory: Memory) -> None:
@@ -88,6 +90,7 @@ class MemorySourceTool(Tool[SourceArguments]):
     name = "memory_source"
     description = own("Tell who said a memory, where and when.")
     effect = Effect.READ
+    shown = Disclosure(of_asker="memories")
     arguments_type = SourceArguments
 
     def __init__(self, memory: Memory) -> None:

@@ -23,6 +23,7 @@ from agent.link.reflexes import (
 )
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Provenance, configured, echo, fields, outside, own, read
+from agent.security.shares import READINGS
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
 from agent.tools.board_words import refusal_of
 
@@ -91,6 +92,7 @@ class ReflexAddTool(Tool[AddArguments]):
     arguments_type = AddArguments
     # Nobody looks on when a rule acts
     effect = Effect.HAZARD
+    shown = READINGS
     description = own(
         "Teach the board a rule that it runs by itself, also without you: when one or two readings "
         "hold, set an output for a short time, at most once per interval. reflex_list shows them."
@@ -139,6 +141,7 @@ class ReflexListTool(Tool[NoArguments]):
     reads = Provenance.SENSOR
     arguments_type = NoArguments
     effect = Effect.READ
+    shown = READINGS
     description = own(
         "The rules that the board runs by itself, how often each acted, and its state."
     )
@@ -168,6 +171,7 @@ class ReflexPauseTool(Tool[PauseArguments]):
     reads = Provenance.SENSOR
     arguments_type = PauseArguments
     effect = Effect.WRITE
+    shown = READINGS
     description = own("Let a rule of the board rest, or with paused=false let it act again.")
 
     def __init__(self, board: Board) -> None:
@@ -198,6 +202,7 @@ class ReflexDeleteTool(Tool[NamedArguments]):
     reads = Provenance.SENSOR
     arguments_type = NamedArguments
     effect = Effect.WRITE
+    shown = READINGS
     description = own("Delete a rule that the board runs by itself.")
 
     def __init__(self, board: Board) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own
 from agent.security.environment import PATH
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import NoArguments, Tool, ToolContext
 from agent.tools.picture_program import Album, taken
 
@@ -36,6 +37,7 @@ class ScreenshotTool(Tool[NoArguments]):
     name = "screenshot"
     description = own("Take a picture of the screen, into the workspace.")
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = NoArguments
 
     def __init__(self, display: Display, album: Album) -> None:

@@ -14,6 +14,7 @@ from msgspec import Meta
 from agent.memory.text import asked_tokens, tokens
 from agent.messages import Effect, ToolResult, ToolSpec
 from agent.passage import Fact, Passage, Provenance, fields, joined, own
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.tongues import words_for
 
@@ -53,6 +54,7 @@ class ToolSearchTool(Tool[SearchArguments]):
         "found can be called from then on."
     )
     effect = Effect.READ
+    shown = NOTHING_PRIVATE
     arguments_type = SearchArguments
 
     def __init__(self, specs: Callable[[], Sequence[ToolSpec]]) -> None:

@@ -14,6 +14,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, configured, echo, fields, own
 from agent.printable import printable_line
 from agent.security.binding import Dependence, Pattern
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 
 MAX_TEXT_CHARS = 4000
@@ -75,6 +76,7 @@ class SendMessageTool(Tool[SendArguments]):
     name = "send_message"
     description = own("Write to another paired person, or to one on another channel.")
     effect = Effect.NETWORK
+    shown = NOTHING_PRIVATE
     arguments_type = SendArguments
 
     def __init__(self, addressees: Addressees, post: Post) -> None:

@@ -1,11 +1,14 @@
 """The sections of the tools: the web that may be reached, programs, and other agents."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from agent.config import Secret, Section
+
+if TYPE_CHECKING:
+    from agent.security.shares import Shares
 
 Name = Annotated[
     str,
@@ -119,6 +122,52 @@ _ToolName = Annotated[
         description="a tool, such as web_fetch, or the beginning of several, such as board_*",
     ),
 ]
+
+
+# A folder as the table of shares names it: relative, with no way out
+_Folder = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=255,
+        description="a folder or file of the workspace, such as notes/garden",
+    ),
+]
+_Belonging = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=60,
+        description="household, everybody, or the name of a person who was let in",
+    ),
+]
+
+
+class WorkspaceSettings(Section, frozen=True, kw_only=True):
+    """Who may be shown what; everything that is not shared is the owner's alone."""
+
+    # Folders by their paths, each with "household", "everybody", or a person's name
+    shared: dict[_Folder, _Belonging] = msgspec.field(default_factory=dict)
+    # For whom readings of sensors and pins are
+    readings: Literal["owner", "household", "everybody"] = "everybody"
+
+    def __post_init__(self) -> None:
+        for folder in self.shared:
+            # The table of most configurations is empty, and paths are read late
+            from agent.security.grammars.base import path  # noqa: PLC0415
+
+            is_plain = not (folder.endswith("/") or folder.startswith("./"))
+            complaint = path(folder) if is_plain else "write it without ./ and a final /"
+            if complaint:
+                raise ValueError(f"shared names {folder!r}: {complaint}")
+
+    @property
+    def shares(self) -> "Shares":
+        from agent.security.access import Circle  # noqa: PLC0415 - a start asks nobody
+        from agent.security.shares import Shares  # noqa: PLC0415 - a start asks nobody
+
+        circles = {"owner": Circle.PERSON, "household": Circle.HOUSEHOLD}
+        return Shares(self.shared, circles.get(self.readings, Circle.EVERYBODY))
 
 
 class DelegateSettings(Section, frozen=True, kw_only=True):

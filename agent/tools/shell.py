@@ -21,6 +21,7 @@ from agent.security.environment import child_environment
 from agent.security.grammars.base import path as refuse_path
 from agent.security.paths import HERE
 from agent.security.sandbox import Job, Outcome, Sandbox
+from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import RelativePath, plain
 from agent.tools.settings import ShellSettings
@@ -92,6 +93,12 @@ class ShellTool(Tool[ShellArguments]):
         beneath = "" if job.folder == HERE else f"{job.folder}/"
         files = [f"{beneath}{word}" for word in arguments.argv[1:] if not refuse_path(word)]
         return Dependence(self._workshop.workspace, files, job.environment)
+
+    def shows(self, arguments: ShellArguments) -> Disclosure:
+        return Disclosure(
+            # Words may be patterns as well as paths, and all of them lie beneath the folder
+            trees=(HERE if arguments.script else plain(arguments.folder) or HERE,)
+        )
 
     async def execute(self, arguments: ShellArguments, context: ToolContext) -> ToolResult:
         try:

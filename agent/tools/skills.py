@@ -13,6 +13,7 @@ from msgspec import Meta
 from agent.errors import PathRefused
 from agent.messages import Effect, ToolResult
 from agent.passage import Passage, Provenance, own, read
+from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
 from agent.tools.files import in_thread
 from agent.tools.skill_approvals import SkillApprovals
@@ -89,6 +90,7 @@ class SkillsListTool(Tool[NoArguments]):
     name = "skills_list"
     description = own("List the skills: instructions for tasks, in folders.")
     effect = Effect.READ
+    shown = Disclosure(trees=("skills",))
     arguments_type = NoArguments
 
     def __init__(self, skills: Skills) -> None:
@@ -121,6 +123,7 @@ class SkillViewTool(Tool[ViewArguments]):
     name = "skill_view"
     description = own("Read a skill, or another file of it.")
     effect = Effect.READ
+    shown = Disclosure(trees=("skills",))
     arguments_type = ViewArguments
 
     def __init__(self, skills: Skills) -> None:

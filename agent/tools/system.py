@@ -11,6 +11,7 @@ from agent.machine.power import parse_throttled
 from agent.machine.readings import Readings
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Passage, Provenance, configured, fields, own
+from agent.security.shares import households
 from agent.tools.base import NoArguments, Tool, ToolContext
 
 # Files of the kernel answer at once; a disk that hangs does not
@@ -36,6 +37,7 @@ class SystemInfoTool(Tool[NoArguments]):
         "and uptime of this device."
     )
     effect = Effect.READ
+    shown = households("how this device is")
     arguments_type = NoArguments
 
     def __init__(self, readings: Readings, vcgencmd: Path | None = None) -> None:

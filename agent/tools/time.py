@@ -5,6 +5,7 @@ from datetime import datetime, tzinfo
 from agent.clock import Clock
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, configured, fields, own
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import NoArguments, Tool, ToolContext
 
 # Not from the locale: a model is told in one language
@@ -22,6 +23,7 @@ class TimeNowTool(Tool[NoArguments]):
     name = "time_now"
     description = own("The current date, time and weekday.")
     effect = Effect.READ
+    shown = NOTHING_PRIVATE
     arguments_type = NoArguments
 
     def __init__(self, clock: Clock, timezone: tzinfo | None = None) -> None:

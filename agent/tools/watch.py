@@ -13,6 +13,7 @@ from agent.errors import BadArguments
 from agent.link.settings import WatchSettings
 from agent.messages import Effect, ToolResult
 from agent.passage import Fact, Provenance, echo, fields, own
+from agent.security.shares import NOTHING_PRIVATE, households
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
 
 _Name = Annotated[
@@ -83,6 +84,7 @@ class WatchAddTool(Tool[WatchAddArguments]):
         "above or below a limit or becomes on or off. Without a limit every change counts."
     )
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = WatchAddArguments
 
     def __init__(self, watches: Watches) -> None:
@@ -108,6 +110,7 @@ class WatchListTool(Tool[NoArguments]):
     reads = Provenance.WEB
     description = own("What is being watched for the owner, and what keeps it from being watched.")
     effect = Effect.READ
+    shown = households("what is watched")
     arguments_type = NoArguments
 
     def __init__(self, watches: Watches) -> None:
@@ -124,6 +127,7 @@ class WatchRemoveTool(Tool[WatchNameArguments]):
     reads = Provenance.WEB
     description = own("Stop a watch by its name.")
     effect = Effect.WRITE
+    shown = NOTHING_PRIVATE
     arguments_type = WatchNameArguments
 
     def __init__(self, watches: Watches) -> None:

@@ -11,6 +11,7 @@ from agent.passage import Provenance, echo, own, read
 from agent.security.binding import Pattern
 from agent.security.net import MAX_URL_CHARS
 from agent.security.sandbox import Sandbox
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools import readable_program
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.confined import output_of
@@ -44,6 +45,7 @@ class WebFetchTool(Tool[FetchArguments]):
     name = "web_fetch"
     description = own("Read a page of the web as text; a long one in parts.")
     effect = Effect.NETWORK
+    shown = NOTHING_PRIVATE
     arguments_type = FetchArguments
     reads_on = True
 

@@ -11,6 +11,7 @@ from agent.errors import BarnacleError, NetworkError
 from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, own, read
 from agent.security.binding import Pattern
+from agent.security.shares import NOTHING_PRIVATE
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.search_services import Hit, SearchService
 from agent.tools.web import Web, WebAnswer, seen
@@ -39,6 +40,7 @@ class WebSearchTool(Tool[SearchArguments]):
     name = "web_search"
     description = own("Search the web: titles, addresses and a few words of each page.")
     effect = Effect.NETWORK
+    shown = NOTHING_PRIVATE
     arguments_type = SearchArguments
 
     def __init__(self, web: Web, service: SearchService) -> None:

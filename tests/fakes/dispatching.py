@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from agent.channels.base import Channel
 from agent.dispatch.activity import Activity
+from agent.dispatch.audience import audience_of
 from agent.dispatch.choice import Offer
 from agent.dispatch.conversation import Conversations, Parts
 from agent.dispatch.delivery import Delivery
@@ -28,6 +30,7 @@ from agent.messages import Address, ChatMessage, Inbound, Role
 from agent.providers.base import ChatRequest, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
+from agent.security.shares import NOTHING_SHARED, Shares
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
@@ -67,13 +70,14 @@ class Running:
 
 
 @asynccontextmanager
-async def running(
+async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choose
     folder: Path,
     provider: Provider,
     channel: Channel,
     memory: Memory | None = None,
     tools: Sequence[AnyTool] | None = None,
     hooks: Hooks | None = None,
+    shares: Shares = NOTHING_SHARED,
 ) -> AsyncIterator[Running]:
     journal = open_journal(folder / "agent.db")
     clock = SteppedClock()
@@ -84,12 +88,19 @@ async def running(
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
     seams = (journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
     hurts: list[str] = []
-    parts = Parts(*seams, hooks=hooks or Hooks(), machine=lambda: [words(one) for one in hurts])
-    conversations = Conversations(parts, settings, MemorySettings(), "workspace")
+    people = People(folder / "people.json", clock)
+    parts = Parts(
+        *seams,
+        hooks=hooks or Hooks(),
+        machine=lambda: [words(one) for one in hurts],
+        audience_of=partial(audience_of, people=people),
+        shares=shares,
+    )
+    workspace = str(folder / "workspace")
+    conversations = Conversations(parts, settings, MemorySettings(), workspace)
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)
     oversight = Oversight(stop, [])
-    people = People(folder / "people.json", clock)
     people.let_in(Rank.OWNER, Account(channel=channel.name, sender="owner", target="chat"))
     owner = Whereabouts(people, channels, Activity(), clock, Address("terminal", "local", "owner"))
     desk = Desk(_everybody, lambda _: True, owner.ask, oversight, _all_is_well)

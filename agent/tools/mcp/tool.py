@@ -13,6 +13,7 @@ from agent.errors import BadArguments, McpAway
 from agent.messages import Effect, ToolResult, ToolSpec
 from agent.passage import Provenance, configured, echo, fields, outside, own
 from agent.security.binding import Dependence
+from agent.security.shares import owners
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.mcp.arguments import refuse_unfit
 from agent.tools.mcp.offer import Offer
@@ -42,6 +43,7 @@ class McpTool(Tool[McpArguments]):
 
     reads = Provenance.WEB
     arguments_type = McpArguments
+    sends_out = True
 
     def __init__(
         self,
@@ -56,6 +58,7 @@ class McpTool(Tool[McpArguments]):
         said = offer.description or f"{offer.tool} of {offer.server}."
         self.description = configured(said)
         self.effect = Effect.READ if reads else Effect.NETWORK
+        self.shown = owners(f"what the MCP server {offer.server} says")
         self._offer = offer
         self._source = f"mcp:{offer.server}"
         self._server = server

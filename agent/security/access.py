@@ -1,0 +1,169 @@
+"""Who may be shown what: one pure function decides it for files, memories and readings.
+
+Data belongs to a person, to the household, or to everybody. Whoever asks gets what is theirs or
+everybody's; in a group everybody reads along, so it gets only what is everybody's. For the rest
+the owner is asked, and the question says whose data would go where.
+"""
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.messages import Provenance
+from agent.security.policy import Decision, Verdict
+
+# The person whose device it is, as the store of people names them
+OWNER = "owner"
+# The rule that a question or a refusal of this module is known by
+RULE = "access"
+_SHARED = "the table [workspace.shared] of the configuration says what is shared"
+
+
+class Circle(enum.IntEnum):
+    """For whom data is; a higher one is for more people."""
+
+    # For one person alone
+    PERSON = 0
+    # For whoever the owner let in as a user
+    HOUSEHOLD = 1
+    # For guests and groups, too
+    EVERYBODY = 2
+
+
+class Role(enum.Enum):
+    """Who asks, as far as data is concerned."""
+
+    OWNER = "owner"
+    # A person whom the owner let in as a user
+    HOUSEHOLD = "user"
+    GUEST = "guest"
+    # Somebody who writes in a group that is listened to
+    STRANGER = "stranger"
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """Everybody who reads the answer of a turn.
+
+    Args:
+        person: who asks.
+        name: what they are called here.
+        group: the group that reads along, as people know it; empty where nobody does.
+    """
+
+    role: Role
+    person: str = OWNER
+    name: str = ""
+    group: str = ""
+
+    @property
+    def is_owner_alone(self) -> bool:
+        return self.role is Role.OWNER and not self.group
+
+    @property
+    def in_words(self) -> str:
+        if self.group:
+            return f"the group {self.group}"
+        return self.name or self.person
+
+    def owns(self, holding: "Holding") -> bool:
+        return holding.person.casefold() in {self.person.casefold(), self.name.casefold()}
+
+
+# The owner at the machine itself
+AT_THE_DEVICE = Audience(Role.OWNER)
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Something that may be shown, and whom it belongs to.
+
+    Args:
+        what: what it is, for people.
+        person: whose it is, by id or name, where it is one person's.
+    """
+
+    what: str
+    circle: Circle = Circle.PERSON
+    person: str = OWNER
+
+    def belongs_to(self, audience: Audience) -> str:
+        """Return whose it is, as the owner reads it."""
+        if self.circle is Circle.HOUSEHOLD:
+            return "the household's"
+        return "yours" if self.person == OWNER else f"{self.person}'s"
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far data may go in one call.
+
+    Args:
+        words: what would be shown to whom.
+        reason: why it is asked or refused.
+    """
+
+    verdict: Verdict = Verdict.ALLOW
+    words: str = ""
+    reason: str = ""
+
+
+FREE = Reach()
+
+
+def may_read(holdings: Sequence[Holding], audience: Audience) -> Reach:
+    """Decide whether all of these may be shown to the audience; the strictest decides."""
+    verdicts = [(_verdict(one, audience), one) for one in holdings]
+    for wanted in (Verdict.DENY, Verdict.ASK):
+        held = [one for verdict, one in verdicts if verdict is wanted]
+        if held:
+            return Reach(wanted, _words(held, audience), _reason(held[0], wanted, audience))
+    return FREE
+
+
+def may_leave(trust: Provenance, *, holds_private: bool) -> Reach:
+    """Decide whether a look may be sent outside: private data and low trust need a yes for it."""
+    if trust is Provenance.OWNER or not holds_private:
+        return FREE
+    reason = (
+        f"this conversation holds private data, and text of {trust.name.lower()} origin may have "
+        "asked for it"
+    )
+    return Reach(Verdict.ASK, "sends what it is told to a service outside", reason)
+
+
+def weighed(decision: Decision, reach: Reach) -> Decision:
+    """Combine what the policy says of a call with how far its data may go."""
+    if decision.verdict is Verdict.DENY or reach.verdict is Verdict.ALLOW:
+        return decision
+    if reach.verdict is Verdict.ASK and decision.verdict is Verdict.ASK:
+        return Decision(Verdict.ASK, RULE, f"{reach.reason}; {decision.reason}")
+    return Decision(reach.verdict, RULE, reach.reason)
+
+
+def _verdict(holding: Holding, audience: Audience) -> Verdict:
+    if holding.circle is Circle.EVERYBODY:
+        return Verdict.ALLOW
+    if audience.is_owner_alone:
+        return Verdict.ALLOW
+    is_theirs = audience.owns(holding)
+    is_of_another = holding.circle is Circle.PERSON and holding.person != OWNER and not is_theirs
+    if is_of_another:
+        return Verdict.DENY
+    if audience.group:
+        return Verdict.ASK
+    if holding.circle is Circle.HOUSEHOLD:
+        return Verdict.ALLOW if audience.role is Role.HOUSEHOLD else Verdict.ASK
+    return Verdict.ALLOW if is_theirs else Verdict.ASK
+
+
+def _words(held: Sequence[Holding], audience: Audience) -> str:
+    named = ", ".join(f"{one.what} ({one.belongs_to(audience)})" for one in held)
+    return f"shows {named} to {audience.in_words}"
+
+
+def _reason(holding: Holding, verdict: Verdict, audience: Audience) -> str:
+    if verdict is Verdict.DENY:
+        return f"{holding.what} is {holding.belongs_to(audience)}, who alone may see it"
+    whom = "a group" if audience.group else f"a {audience.role.value}"
+    return f"it is not shared with {whom}; {_SHARED}"

@@ -1,0 +1,109 @@
+"""What the files of the workspace, and other data, belong to: the owner, but for what is shared.
+
+A folder belongs to whom the table says, with everything beneath it; the longest folder that fits
+decides. A search through a folder shows all that is beneath it, so its strictest part decides.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from agent.security.access import Circle, Holding
+from agent.security.paths import HERE
+
+_CIRCLES = {"household": Circle.HOUSEHOLD, "everybody": Circle.EVERYBODY}
+# The workspace itself, for people
+_WHOLE = "the workspace"
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What a call of a tool shows.
+
+    Args:
+        files: by their paths in the workspace.
+        trees: folders of the workspace with all that is beneath them.
+        others: what is no file.
+        readings: values of sensors and pins.
+        of_asker: what is the asking person's own.
+        taints: private data may come back, though the call by itself shows nobody else's.
+    """
+
+    files: tuple[str, ...] = ()
+    trees: tuple[str, ...] = ()
+    others: tuple[Holding, ...] = ()
+    readings: bool = False
+    of_asker: str = ""
+    taints: bool = False
+
+
+# Nothing but what everybody may know, such as the time, or what the asker said themselves
+NOTHING_PRIVATE = Disclosure()
+# Passed on by something that is asked about by itself
+PASSED_ON = Disclosure(taints=True)
+READINGS = Disclosure(readings=True)
+
+
+def owners(what: str) -> Disclosure:
+    """Something of the owner's that is no file."""
+    return Disclosure(others=(Holding(what),))
+
+
+def households(what: str) -> Disclosure:
+    return Disclosure(others=(Holding(what, Circle.HOUSEHOLD, ""),))
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What the owner says is shared.
+
+    Args:
+        folders: each with "household", "everybody", or the name of a person.
+        readings: for whom values of sensors and pins are.
+    """
+
+    folders: Mapping[str, str] = field(default_factory=dict)
+    readings: Circle = Circle.EVERYBODY
+
+    def holdings(self, shown: Disclosure, person: str) -> Sequence[Holding]:
+        """Return whose all of it is, for a turn that the person asked for."""
+        held = [self.of_file(path) for path in shown.files]
+        held += [self.of_tree(folder) for folder in shown.trees]
+        held += shown.others
+        if shown.readings:
+            held.append(Holding("readings", self.readings))
+        if shown.of_asker:
+            held.append(Holding(shown.of_asker, Circle.PERSON, person))
+        return held
+
+    def of_file(self, path: str) -> Holding:
+        above = [folder for folder in self.folders if _is_beneath(path, folder)]
+        return self._holding(path, max(above, key=len, default=None))
+
+    def of_tree(self, folder: str) -> Holding:
+        """Return the strictest of the folder and all that is shared otherwise beneath it."""
+        here = self.of_file(folder)
+        within = [
+            self._holding(inner, inner)
+            for inner in self.folders
+            if inner != folder and _is_beneath(inner, folder)
+        ]
+        strictest = min([here, *within], key=lambda one: one.circle)
+        return Holding(_WHOLE if folder == HERE else folder, strictest.circle, strictest.person)
+
+    def _holding(self, path: str, folder: str | None) -> Holding:
+        if folder is None:
+            return Holding(path)
+        whose = self.folders[folder]
+        circle = _CIRCLES.get(whose)
+        return Holding(path, circle, "") if circle is not None else Holding(path, person=whose)
+
+
+NOTHING_SHARED = Shares()
+
+
+def is_private(holdings: Sequence[Holding]) -> bool:
+    return any(one.circle is not Circle.EVERYBODY for one in holdings)
+
+
+def _is_beneath(path: str, folder: str) -> bool:
+    return folder in {HERE, path} or path.startswith(f"{folder}/")

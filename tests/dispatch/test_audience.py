@@ -1,0 +1,56 @@
+"""Who reads an answer, by our own store of people and never by what a platform says."""
+
+from pathlib import Path
+
+import pytest
+
+from agent.dispatch.audience import audience_of
+from agent.dispatch.door import Admitted
+from agent.messages import Inbound, Provenance
+from agent.security.access import Role
+from tests.fakes.household import GUEST, LET_IN, OWNER, STRANGER, USER, Household, said
+
+
+async def through_the_door(household: Household, inbound: Inbound) -> Inbound:
+    admitted = await household.door.admit(inbound)
+    assert isinstance(admitted, Admitted)
+    return admitted.inbound
+
+
+@pytest.mark.parametrize(
+    ("sender", "role"),
+    [(OWNER, Role.OWNER), (USER, Role.HOUSEHOLD), (GUEST, Role.GUEST), (STRANGER, Role.STRANGER)],
+)
+async def test_everybody_is_who_the_owner_let_in(tmp_path: Path, sender: str, role: Role) -> None:
+    household = Household(tmp_path)
+    group = said("hello", sender, reply_target=LET_IN, is_group=True)
+    found = audience_of(await through_the_door(household, group), household.people)
+    assert (found.role, found.group) == (role, f"telegram:{LET_IN}")
+    if sender != STRANGER:
+        alone = await through_the_door(household, said("hello", sender))
+        found = audience_of(alone, household.people)
+        assert (found.role, found.group, found.name) == (role, "", role.value)
+
+
+async def test_a_forwarded_text_is_still_read_by_the_owner_alone(tmp_path: Path) -> None:
+    household = Household(tmp_path)
+    forwarded = said("hello", OWNER, is_forwarded=True)
+    found = audience_of(await through_the_door(household, forwarded), household.people)
+    assert found.is_owner_alone
+
+
+async def test_who_was_revoked_is_a_stranger_to_their_own_jobs(tmp_path: Path) -> None:
+    household = Household(tmp_path)
+    person = household.people.named("user")
+    job = said("every day", USER, strand="job-x", person=person.person_id)
+    assert audience_of(job, household.people).role is Role.HOUSEHOLD
+    household.people.revoke(person)
+    assert audience_of(job, household.people).role is Role.STRANGER
+
+
+def test_people_of_this_machine_are_known_by_what_their_words_are_worth(tmp_path: Path) -> None:
+    people = Household(tmp_path).people
+    other = said("x", "uid-1000", "terminal", person="uid-1000", provenance=Provenance.USER)
+    assert audience_of(other, people).role is Role.HOUSEHOLD
+    local = said("x", "owner", "terminal", person="owner", provenance=Provenance.OWNER)
+    assert audience_of(local).is_owner_alone
