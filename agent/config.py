@@ -27,7 +27,7 @@ MAX_CONFIG_BYTES = 64 * 1024
 MAX_TEXT_CHARS = 4096
 # One screen; what follows is mostly the same mistake again
 MAX_PROBLEMS = 20
-_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)\Z")
 # What a person may call a table of their own
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 # Everything unprintable but tab and line feed, which texts of several lines hold

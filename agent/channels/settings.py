@@ -6,21 +6,21 @@ from msgspec import Meta
 
 from agent.config import Secret, Section
 
-Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?$", description="a URL")]
+Address = Annotated[str, Meta(pattern=r"^https?://[^/\s?#@]+(/[^\s?#]*)?\Z", description="a URL")]
 ReplyAddress = Annotated[
-    str, Meta(pattern=r"^(https?://[^/\s?#@]+(/[^\s?#]*)?)?$", description="a URL")
+    str, Meta(pattern=r"^(https?://[^/\s?#@]+(/[^\s?#]*)?)?\Z", description="a URL")
 ]
 BrokerAddress = Annotated[
     str,
     Meta(
-        pattern=r"^mqtts?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?/?$",
+        pattern=r"^mqtts?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?/?\Z",
         description="a URL such as mqtts://broker.example:8883",
     ),
 ]
 BaseTopic = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,5}$",
+        pattern=r"^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+){0,5}\Z",
         max_length=100,
         description="levels of letters, digits, - and _, such as home/greenhouse",
     ),
@@ -28,66 +28,67 @@ BaseTopic = Annotated[
 DiscoveryPrefix = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z0-9_/-]{0,100}$",
+        pattern=r"^[A-Za-z0-9_/-]{0,100}\Z",
         description="levels of letters, digits, - and _, such as homeassistant",
     ),
 ]
 Account = Annotated[
     str,
     Meta(
-        pattern=r"^(\+[1-9][0-9]{4,14}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?$",
+        pattern=r"^(\+[1-9][0-9]{4,14}|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})?\Z",
         description="a telephone number such as +4915112345678, or an account id",
     ),
 ]
 
 
 Digits = Annotated[
-    str, Meta(pattern=r"^[0-9]{0,32}$", description="digits alone, in quotes: an id")
+    str, Meta(pattern=r"^[0-9]{0,32}\Z", description="digits alone, in quotes: an id")
 ]
 Mail = Annotated[
     str,
     Meta(
-        pattern=r"^[^\s@<>\"]{1,64}@[A-Za-z0-9.-]{1,253}$",
+        pattern=r"^[^\s@<>\"]{1,64}@[A-Za-z0-9.-]{1,253}\Z",
         description="a mail address, such as barnacle@example.org",
     ),
 ]
 MailAddress = Annotated[
     str,
     Meta(
-        pattern=r"^((imaps?|submissions?)://[^/\s?#@:]+(:[0-9]{1,5})?)?$",
+        pattern=r"^((imaps?|submissions?)://[^/\s?#@:]+(:[0-9]{1,5})?)?\Z",
         description="a server, such as imaps://imap.example.org or submissions://smtp.example.org",
     ),
 ]
 IrcAddress = Annotated[
     str,
     Meta(
-        pattern=r"^ircs?://[^/\s?#@:]+(:[0-9]{1,5})?$",
+        pattern=r"^ircs?://[^/\s?#@:]+(:[0-9]{1,5})?\Z",
         description="a server, such as ircs://irc.libera.chat:6697",
     ),
 ]
 Nick = Annotated[
     str,
     Meta(
-        pattern=r"^[A-Za-z\[\]\\`_^{|}][A-Za-z0-9\[\]\\`_^{|}-]{0,29}$", description="a nick of IRC"
+        pattern=r"^[A-Za-z\[\]\\`_^{|}][A-Za-z0-9\[\]\\`_^{|}-]{0,29}\Z",
+        description="a nick of IRC",
     ),
 ]
 IrcChannelName = Annotated[
     str,
-    Meta(pattern=r"^[#&+!][^\s,\x00\x07]{1,63}$", description="a channel of IRC, such as #lab"),
+    Meta(pattern=r"^[#&+!][^\s,\x00\x07]{1,63}\Z", description="a channel of IRC, such as #lab"),
 ]
 
 
 XmppAddress = Annotated[
     str,
     Meta(
-        pattern=r"^([^\s@/\"&'<>:\x00]{1,256}@[A-Za-z0-9.-]{1,253})?$",
+        pattern=r"^([^\s@/\"&'<>:\x00]{1,256}@[A-Za-z0-9.-]{1,253})?\Z",
         description="an address such as barnacle@example.org",
     ),
 ]
 XmppServer = Annotated[
     str,
     Meta(
-        pattern=r"^(xmpps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)?$",
+        pattern=r"^(xmpps?://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?)?\Z",
         description="a server, such as xmpp://xmpp.example.org:5222",
     ),
 ]
@@ -195,11 +196,11 @@ class EmailSettings(Section, frozen=True, kw_only=True):
     password: Secret = Secret()
     password_file: str = ""
     folder: Annotated[
-        str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}$", description="a mailbox, such as INBOX")
+        str, Meta(pattern=r"^[^\x00-\x1f\x7f]{1,200}\Z", description="a mailbox, such as INBOX")
     ] = "INBOX"
     # Who says what letters are true: what stands before the first ; of Authentication-Results
     authserv_id: Annotated[
-        str, Meta(pattern=r"^[^\s;\x00]{0,253}$", description="a name, such as mx.example.org")
+        str, Meta(pattern=r"^[^\s;\x00]{0,253}\Z", description="a name, such as mx.example.org")
     ] = ""
 
 
@@ -226,7 +227,7 @@ class IrcSettings(Section, frozen=True, kw_only=True):
     groups: Literal["mention", "all", "off"] = "mention"
     # What it logs in with, by SASL or NickServ; without an account its own nick is meant
     account: Annotated[
-        str, Meta(pattern=r"^[^\s\x00]{0,64}$", description="a name without spaces")
+        str, Meta(pattern=r"^[^\s\x00]{0,64}\Z", description="a name without spaces")
     ] = ""
     password: Secret = Secret()
     password_file: str = ""
@@ -326,7 +327,7 @@ class NtfySettings(Section, frozen=True, kw_only=True):
     # Needed; whoever knows it may write there, unless the server has access rules
     topic: Annotated[
         str,
-        Meta(pattern=r"^[-_A-Za-z0-9]{0,64}$", description="up to 64 letters, digits, - and _"),
+        Meta(pattern=r"^[-_A-Za-z0-9]{0,64}\Z", description="up to 64 letters, digits, - and _"),
     ] = ""
     # Where it has: what the server gave, tk_...; or a file that holds nothing else, which is better
     token: Secret = Secret()

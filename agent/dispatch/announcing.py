@@ -7,7 +7,7 @@ wrongly is asked once more and says it again.
 import re
 
 # The announcement stands at the end; what was said before it does not matter
-_LAST_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？…]*\s*$")
+_LAST_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？…]*\s*\Z")
 # A longer sentence tells something
 _LONGEST_CHARS = 240
 
@@ -25,7 +25,7 @@ _ANNOUNCEMENTS = re.compile(
     r"|busc|med|ver|configur|activ|abr|cerr|escrib|guard)"
     r"|(?:我(?:现在|马上|这就|来|先)|让我)[^。]{0,8}(?:打开|关闭|读|检查|查看|测量|查|搜索|设置|启动"
     r"|停止|写|保存|开|关)"
-    r"|(?:今から|これから|今すぐ|まず).*(?:します|ます|ましょう)[。!！]?\s*$"
+    r"|(?:今から|これから|今すぐ|まず).*(?:します|ます|ましょう)[。!！]?\s*\Z"
     r"|(?:확인|측정|검색|설정|시작|중지|켜|끄|꺼|읽|찾)\S{0,4}\s?\S{0,3}(?:겠습니다|게요)",
     re.IGNORECASE,
 )

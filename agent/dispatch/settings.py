@@ -39,7 +39,7 @@ class RuleSettings(Section, frozen=True, kw_only=True):
 HookName = Annotated[
     str,
     Meta(
-        pattern=r"^[\w.]+:\w+$",
+        pattern=r"^[\w.]+:\w+\Z",
         max_length=200,
         description="a module and a class in it, such as my_hooks:Diary",
     ),

@@ -6,9 +6,9 @@ from msgspec import Meta
 
 from agent.config import Secret, Section
 
-HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]_-]{1,253}$", description="a host")]
+HostName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9.:\[\]_-]{1,253}\Z", description="a host")]
 IpAddress = Annotated[
-    str, Meta(pattern=r"^(unix|[0-9a-fA-F.:]{2,45})$", description="an IP address, or unix")
+    str, Meta(pattern=r"^(unix|[0-9a-fA-F.:]{2,45})\Z", description="an IP address, or unix")
 ]
 
 

@@ -58,7 +58,7 @@ class Condition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rule of a reflex: conditions, an output with its value, a duration and a rate."""
 
-    name: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,22}$")]
+    name: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,22}\Z")]
     when: Annotated[
         tuple[Condition, ...],
         msgspec.Meta(min_length=1, max_length=CONDITIONS_MOST, description="all of them must hold"),

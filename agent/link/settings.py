@@ -45,7 +45,7 @@ class BoardSettings(Section, frozen=True):
     name: Annotated[
         str,
         msgspec.Meta(
-            pattern="^[a-z][a-z0-9_]{0,15}$",
+            pattern=r"^[a-z][a-z0-9_]{0,15}\Z",
             description="a word of 1 to 16 small letters, digits and _, such as board",
         ),
     ] = "board"

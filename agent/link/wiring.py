@@ -27,7 +27,7 @@ Kind = Literal[
 ]
 # A pin of the microcontroller by its own name
 McuPin = Annotated[
-    str, msgspec.Meta(pattern="^(P[A-K][0-9]{1,2})?$", description='a pin such as "PB0"')
+    str, msgspec.Meta(pattern=r"^(P[A-K][0-9]{1,2})?\Z", description='a pin such as "PB0"')
 ]
 Alias = Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
 

@@ -16,7 +16,7 @@ OVERLAP_CHARS = 120
 MAX_HEADING_CHARS = 160
 # A border in the last part of a piece is worth a shorter piece
 _SOFT_CHARS = CHUNK_CHARS // 2
-_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*$")
+_HEADING = re.compile(r"(#{1,6})[ \t]+(.+?)[ \t]*#*\Z")
 _FENCE = re.compile(r" {0,3}(?:```|~~~)")
 # Best borders first: between paragraphs, lines, sentences, words
 _BORDERS = ("\n\n", "\n", ". ", "。", " ")

@@ -42,7 +42,7 @@ _CAPITALISED_MAY = re.compile(r"\bMay\b")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
 _HAN_MONTH = re.compile(r"(\d{1,2})\s?[月월]")
 _YEAR = re.compile(r"\b(?:19|20)\d\d(?!\d)")
-_DAY = re.compile(r"(?<!\d)([12]?\d|3[01])(?:st|nd|rd|th|\.)?(?=\s|,|\?|$|日|일)")
+_DAY = re.compile(r"(?<!\d)([12]?\d|3[01])(?:st|nd|rd|th|\.)?(?=\s|,|\?|\Z|日|일)")
 
 _TIME_ASKED = re.compile(
     r"\bwhen\b|\bhow long\b|\b(?:what|which) (?:date|year|month|day|time)\b|\bwann\b|\bcuándo\b"

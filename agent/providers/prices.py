@@ -13,7 +13,7 @@ from agent.providers.section import Price
 
 MILLION = 1_000_000
 # What services add to a name for one edition of a model: -20260709, -2026-07-09, @20260709, -latest
-_EDITION = re.compile(r"([-@]20\d\d-?[01]\d-?[0-3]\d|-latest)$")
+_EDITION = re.compile(r"([-@]20\d\d-?[01]\d-?[0-3]\d|-latest)\Z")
 
 
 def cost_usd(price: Price, usage: Usage) -> float:

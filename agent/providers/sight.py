@@ -10,7 +10,7 @@ from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provid
 
 # In the names of models that are known to see; of others a person says it
 _SEEING = re.compile(
-    r"gpt-(4o|4\.1|5)|(^|/)o[134](-(?!mini)|$)|claude|gemini|gemma-?[34]|llava|pixtral|vision"
+    r"gpt-(4o|4\.1|5)|(^|/)o[134](-(?!mini)|\Z)|claude|gemini|gemma-?[34]|llava|pixtral|vision"
     r"|[-_.]vl\b|llama-?4|grok-4|mistral-(small|medium|large)|minicpm-v|moondream|internvl"
     r"|glm-[0-9.]+v\b|qwen-?3\.5|omni",
     re.IGNORECASE,

@@ -23,25 +23,25 @@ _KINDS = (
 Hostname = Annotated[
     str,
     Meta(
-        pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$",
+        pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?\Z",
         description="a name of small letters, digits and -, such as greenhouse",
     ),
 ]
 Locale = Annotated[
     str,
     Meta(
-        pattern=r"^([a-z]{2,3}_[A-Z]{2}(\.UTF-8)?|C\.UTF-8)?$",
+        pattern=r"^([a-z]{2,3}_[A-Z]{2}(\.UTF-8)?|C\.UTF-8)?\Z",
         description="a language and a country, such as de_DE.UTF-8",
     ),
 ]
 Country = Annotated[
     str,
-    Meta(pattern=r"^([A-Z]{2})?$", description="two capital letters, such as DE, GB or US"),
+    Meta(pattern=r"^([A-Z]{2})?\Z", description="two capital letters, such as DE, GB or US"),
 ]
 PublicKey = Annotated[
     str,
     Meta(
-        pattern=rf"^({_KINDS}) [A-Za-z0-9+/]{{32,}}={{0,2}}( [^\r\n]*)?$",
+        pattern=rf"^({_KINDS}) [A-Za-z0-9+/]{{32,}}={{0,2}}( [^\r\n]*)?\Z",
         max_length=4000,
         description="one line of a .pub file, such as ssh-ed25519 AAAA... me@laptop",
     ),

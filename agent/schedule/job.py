@@ -50,7 +50,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         day: the day that `runs` are counted on.
     """
 
-    name: Annotated[str, Meta(pattern="^[a-z][a-z0-9_-]{0,31}$")]
+    name: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
     channel: str
     target: str
     person: str

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 _NO_DIGEST = "0" * 64
 # Of a row that cannot be read
 _UNKNOWN = ""
-_END = re.compile(rb',"hash":"([0-9a-f]{64})"\}$')
+_END = re.compile(rb',"hash":"([0-9a-f]{64})"\}\Z')
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 Value = str | int | float | bool

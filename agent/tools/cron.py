@@ -16,7 +16,7 @@ from agent.security.shares import NOTHING_PRIVATE, Disclosure
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
 
 _Name = Annotated[
-    str, Meta(pattern="^[a-z][a-z0-9_-]{0,31}$", description="a short name of your choice")
+    str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z", description="a short name of your choice")
 ]
 _MAX_CHARS = 2000
 

@@ -24,7 +24,7 @@ _Count = Annotated[int, Meta(ge=1, le=MAX_BYTES)]
 # Two digits for each byte, with or without a space between them
 _Bytes = Annotated[
     str,
-    Meta(pattern=r"^[0-9a-fA-F]{2}( ?[0-9a-fA-F]{2})*$", max_length=3 * MAX_BYTES),
+    Meta(pattern=r"^[0-9a-fA-F]{2}( ?[0-9a-fA-F]{2})*\Z", max_length=3 * MAX_BYTES),
     Meta(description=f"in hex, such as 1f a0; at most {MAX_BYTES} bytes"),
 ]
 _EFFECTS = {"actuate": Effect.ACTUATE, "hazard": Effect.HAZARD}

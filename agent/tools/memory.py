@@ -58,7 +58,7 @@ class StoreArguments(Arguments, frozen=True):
         str,
         Meta(
             description="core: lasting facts and wishes; daily: what happened",
-            pattern="^[a-z][a-z0-9_-]{0,31}$",
+            pattern=r"^[a-z][a-z0-9_-]{0,31}\Z",
         ),
     ] = CORE
     for_group: Annotated[

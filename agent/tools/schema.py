@@ -27,10 +27,19 @@ def _inline(schema: object, definitions: dict[str, dict[str, object]]) -> object
         beside = {key: value for key, value in schema.items() if key != "$ref"}
         return _inline({**definitions[name], **beside}, definitions)
     return {
-        key: _fields(value, definitions) if key == "properties" else _inline(value, definitions)
+        key: _fields(value, definitions)
+        if key == "properties"
+        else _shown_pattern(value)
+        if key == "pattern"
+        else _inline(value, definitions)
         for key, value in schema.items()
         if key != "title"
     }
+
+
+def _shown_pattern(pattern: object) -> object:
+    """Return a pattern as services read it, who know Python's mark of the very end by no name."""
+    return f"{pattern[:-2]}$" if isinstance(pattern, str) and pattern.endswith(r"\Z") else pattern
 
 
 def _fields(fields: dict[str, object], definitions: dict[str, dict[str, object]]) -> object:

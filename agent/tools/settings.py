@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Name = Annotated[
     str,
     Meta(
-        pattern=r"^(\*\.)?([a-z0-9_-]+\.)+[a-z0-9-]+$",
+        pattern=r"^(\*\.)?([a-z0-9_-]+\.)+[a-z0-9-]+\Z",
         max_length=253,
         description="a host in small letters, such as example.org or *.example.org",
     ),
@@ -22,7 +22,7 @@ Name = Annotated[
 Spot = Annotated[
     str,
     Meta(
-        pattern=r"^([a-z0-9._-]+|\[[0-9a-f:]+\]):[0-9]{1,5}$",
+        pattern=r"^([a-z0-9._-]+|\[[0-9a-f:]+\]):[0-9]{1,5}\Z",
         max_length=253,
         description="a host with its port, such as 192.168.1.20:8080",
     ),
@@ -31,7 +31,7 @@ Spot = Annotated[
 Base = Annotated[
     str,
     Meta(
-        pattern=r"^(|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?)$",
+        pattern=r"^(|https?://([a-z0-9._-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?(/[!-~]*)?)\Z",
         description="a URL in small letters, such as http://192.168.1.20:8080",
     ),
     Meta(max_length=2048),
@@ -117,7 +117,7 @@ class ShellSettings(Section, frozen=True, kw_only=True):
 _ToolName = Annotated[
     str,
     Meta(
-        pattern=r"^[a-z][a-z0-9_]*\*?$",
+        pattern=r"^[a-z][a-z0-9_]*\*?\Z",
         max_length=100,
         description="a tool, such as web_fetch, or the beginning of several, such as board_*",
     ),

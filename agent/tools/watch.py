@@ -17,7 +17,8 @@ from agent.security.shares import NOTHING_PRIVATE, households
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
 
 _Name = Annotated[
-    str, Meta(pattern="^[a-z][a-z0-9_]{0,31}$", description="a short name of your choice, dry_soil")
+    str,
+    Meta(pattern=r"^[a-z][a-z0-9_]{0,31}\Z", description="a short name of your choice, dry_soil"),
 ]
 
 

@@ -23,8 +23,8 @@ SYSTEM = "system"
 COMMAND_LINE = "cmdline.txt"
 NEEDED = frozenset({SYSTEM, COMMAND_LINE, "vmlinuz", "initrd.img"})
 # Names of a FAT folder that mean the same in every letter case
-_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}$"
-_VERSION = r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}$"
+_NAME = r"^[a-z0-9][a-z0-9._-]{0,63}\Z"
+_VERSION = r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z"
 
 Version = Annotated[str, msgspec.Meta(pattern=_VERSION)]
 
@@ -34,7 +34,7 @@ class Part(msgspec.Struct, frozen=True):
 
     name: Annotated[str, msgspec.Meta(pattern=_NAME)]
     size_bytes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PART_BYTES)]
-    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 class Manifest(msgspec.Struct, frozen=True):

@@ -15,7 +15,7 @@ from agent.update.bundle import Version, order
 SLOTS = ("A", "B")
 # Of the kernel's command line and of what the image says; both are a few hundred bytes
 _MAX_BYTES = 16 * 1024
-_SLOT = re.compile(r"(?:^|\s)barnacle\.slot=([AB])(?=\s|$)")
+_SLOT = re.compile(r"(?:^|\s)barnacle\.slot=([AB])(?=\s|\Z)")
 _ROOT = re.compile(r"(?:^|\s)root=PARTUUID=(\S+)")
 
 

@@ -108,3 +108,20 @@ def test_what_is_no_list_is_refused(content: bytes) -> None:
 def test_zeros_at_the_end_make_no_other_version(numbers: list[int]) -> None:
     text = ".".join(map(str, numbers))
     assert order(text, 1) == order(f"{text}.0", 1) < order(text, 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": "0.2.0\n"},
+        {"needs": "0.1.0\n"},
+        {"parts": [{"name": f"{name}\n"} | PART for name in NAMES]},
+        {"parts": [{"name": name} | PART | {"sha256": f"{'0' * 64}\n"} for name in NAMES]},
+        {"parts": [*GOOD["parts"], {"name": "vmlinuz\n"} | PART]},
+    ],
+    ids=["version", "needs", "names", "hashes", "one more"],
+)
+def test_a_line_end_behind_a_name_is_refused(change: dict[str, Any]) -> None:
+    """A slot with a kernel of such a name does not start, whoever has signed it."""
+    with pytest.raises(UpdateRefused):
+        manifest_of(MAGIC + msgspec.json.encode(GOOD | change))

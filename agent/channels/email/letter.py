@@ -26,17 +26,18 @@ _ADDRESS = re.compile(
 _ID = re.compile(r"<[^<>\s]{1,250}>")
 # Where programs begin to repeat what they answer to
 _QUOTE_BEGINS = re.compile(
-    r"^(>|-{2,}\s*(Original|Forwarded|Ursprüngliche|Weitergeleitete)|_{10,}$|On .{6,200} wrote:\s*$"
-    r"|Am .{6,200} schrieb .{1,200}:\s*$|From: .{3,200}$|Von: .{3,200}$)"
+    r"^(>|-{2,}\s*(Original|Forwarded|Ursprüngliche|Weitergeleitete)|_{10,}\Z"
+    r"|On .{6,200} wrote:\s*\Z|Am .{6,200} schrieb .{1,200}:\s*\Z|From: .{3,200}\Z"
+    r"|Von: .{3,200}\Z)"
 )
 # As mail programs put it before the subject of what they pass on, in the languages of this house
 _FORWARD = re.compile(
     r"(?:(?:re|aw|sv|antw)\s*:\s*)*\[?(?:fwd?|wg|tr|rv|i|enc|vs|doorst|pd|转发|轉寄)\s*[:：]",
     re.IGNORECASE,
 )
-_SIGNATURE = re.compile(r"^--\s?$")
+_SIGNATURE = re.compile(r"^--\s?\Z")
 _MACHINES = re.compile(
-    r"(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)([+@-]|$)", re.IGNORECASE
+    r"(mailer-daemon|postmaster|no-?reply|do-?not-?reply|bounces?)([+@-]|\Z)", re.IGNORECASE
 )
 _TO_MANY = frozenset({"bulk", "list", "junk"})
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent.channels.telegram.updates import Entity, Message
 
-_COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?=\s|$)")
+_COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:@([A-Za-z0-9_]{1,64}))?(?=\s|\Z)")
 _HEARD_BY_ALL = frozenset({"stop", "estop"})
 
 

@@ -21,7 +21,7 @@ MAX_ASKED_TOKENS = 32
 _BEGINNING_FITS = 0.8
 _LEAST_FUZZY_CHARS = 4
 # Of English words mostly; a stem that is too short would fit anything
-_ENDING = re.compile(r"(?<=[^\W\d_]{4})(?:ing|ed|es|s)$")
+_ENDING = re.compile(r"(?<=[^\W\d_]{4})(?:ing|ed|es|s)\Z")
 _SEEN = "m.owner = ANY(%(owners)s) AND m.superseded_by IS NULL"
 # What only nearly fits is looked for where nothing else has such a word: trigrams are slow
 _BY_TRIGRAMS = f"""

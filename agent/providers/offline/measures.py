@@ -16,7 +16,7 @@ TIME = "time"
 # The longest spelling of a unit: degrees celsius, ° c
 _MAX_UNIT_PIECES = 3
 # How a schema tells its unit: in the description, or at the end of the name
-_TOLD = re.compile(r"\bin (\S+?)[.,;)]?(?:\s|$)", re.IGNORECASE)
+_TOLD = re.compile(r"\bin (\S+?)[.,;)]?(?:\s|\Z)", re.IGNORECASE)
 # In a unit's place: a degree may be of an angle or of a temperature
 _DEGREES = frozenset({"angle", "temperature"})
 # What is left of a number after a conversion, beside rounding errors
