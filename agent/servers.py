@@ -6,6 +6,7 @@ Without any in the configuration nothing of it is loaded.
 import asyncio
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.clock import Clock
@@ -31,6 +32,8 @@ class Servers:
         self._folder = paths.mcp
         self._clock = clock
         self._is_secret = is_secret
+        # Whatever its server is, it sees nothing of these
+        self._hidden = hidden_from_servers(paths)
 
     def tools(self) -> "tuple[McpTool, ...]":
         """Those that the owner has approved; none is started for this."""
@@ -54,4 +57,14 @@ class Servers:
     def _servers(self) -> "McpServers":
         from agent.tools.mcp.servers import McpServers  # noqa: PLC0415 - most agents have none
 
-        return McpServers(self._settings, self._folder, self._clock, is_secret=self._is_secret)
+        return McpServers(
+            self._settings, self._folder, self._clock, None, self._is_secret, self._hidden
+        )
+
+
+def hidden_from_servers(paths: Paths) -> tuple[Path, ...]:
+    """Return the folders of the agent that no program of an MCP server may see."""
+    config = (paths.config.parent,) if paths.config is not None else ()
+    # The folder of a configuration may be a home, which the program may need
+    own = tuple(folder for folder in config if folder != Path.home())
+    return (paths.state_dir, paths.workspace, *own)

@@ -12,7 +12,9 @@ from agent.cli.output import say, say_json
 from agent.clock import SystemClock
 from agent.errors import BadArguments, McpAway
 from agent.printable import spelled_out
+from agent.servers import hidden_from_servers
 from agent.settings import Paths, Settings
+from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.offer import Offer
 from agent.tools.mcp.pins import Pins
 from agent.tools.mcp.server import McpServer
@@ -125,6 +127,7 @@ async def _heard(name: str, settings: Settings, paths: Paths) -> list[Offer] | M
 
 async def _asked(name: str, settings: Settings, paths: Paths) -> list[Offer]:
     server = McpServer(name, settings.mcp[name], paths.mcp / name, SystemClock())
+    server.confine(Confinement(hidden_from_servers(paths)))
     try:
         return await server.offers()
     finally:

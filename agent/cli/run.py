@@ -1,6 +1,7 @@
 """`barnacle run`: every configured channel, until it is stopped."""
 
 import os
+import resource
 from argparse import Namespace
 from collections.abc import MutableMapping
 
@@ -16,6 +17,8 @@ _KEY = "api_key"
 
 def run(arguments: Namespace) -> int:
     take_key(os.environ)
+    # Also where no unit says so: keys and conversations would lie in it, whoever starts what
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     settings, paths = surroundings.of(arguments)
     return run_in_loop(serving.run(settings, paths))
 

@@ -14,6 +14,9 @@ from agent.printable import printable_line
 
 # Only folders of the system, which nobody but root writes to
 PATH = "/usr/bin:/bin"
+# What every sandbox has empty and for itself: the workspace would decide by its .jq, .magic and
+# .gitconfig
+SANDBOX_HOME = Path("/tmp")  # noqa: S108 - each sandbox has its own
 # Text is UTF-8, and messages are the ones every model has read
 LANG = "C.UTF-8"
 # They change how numbers, times and tables look, and nothing else

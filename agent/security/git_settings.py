@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.errors import CommandRefused
 from agent.printable import printable_line
-from agent.security.environment import child_environment
+from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.paths import HERE, list_beneath, open_beneath
 
 FOLDER = ".git"
@@ -63,7 +63,7 @@ _OVER = {
 _AUTHOR, _ADDRESS = "Barnacle", "barnacle@localhost"
 
 
-def git_environment(workspace: Path, folder: Path | None) -> dict[str, str]:
+def git_environment(folder: Path | None) -> dict[str, str]:
     """Everything git is told besides its words; `folder` is that of a repository, absolute."""
     place = {"GIT_DIR": str(folder / FOLDER), "GIT_WORK_TREE": str(folder)} if folder else {}
     fixed = {
@@ -86,7 +86,7 @@ def git_environment(workspace: Path, folder: Path | None) -> dict[str, str]:
     }
     for number, (name, value) in enumerate(_OVER.items()):
         fixed[f"GIT_CONFIG_KEY_{number}"], fixed[f"GIT_CONFIG_VALUE_{number}"] = name, value
-    return {**child_environment(workspace), **fixed}
+    return {**child_environment(SANDBOX_HOME), **fixed}
 
 
 def refuse_repository(workspace: Path, folder: str) -> None:

@@ -4,6 +4,7 @@ The program sees the system's programs read-only, an empty /tmp and, where it ma
 under its own path; no network, no other processes, no other files, and no way to more rights.
 """
 
+import asyncio
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from agent.security.environment import PATH, child_environment
 from agent.security.grammars.base import KEPT_RESULTS
 from agent.security.sandbox import MAX_FILE_BYTES, Job, Outcome, limited
 from agent.security.sandbox_process import run_here
+from agent.security.sandbox_room import refuse_foreign_names
 
 # A Pi under load starts a process in a tenth of it
 PROBE_TIMEOUT_S = 5.0
@@ -57,7 +59,8 @@ class Bubblewrap:
     async def run(self, job: Job) -> Outcome:
         if job.folder is not None:
             self._workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return await run_here(self.command(job), job)
+            await asyncio.to_thread(refuse_foreign_names, self._workspace)
+        return await run_here(self.command(job), job, self._workspace if job.writes else None)
 
     def command(self, job: Job) -> list[str]:
         return [self._program, *_APART, *self._mounts(job), "--", *limited(job)]

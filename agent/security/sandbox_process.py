@@ -11,9 +11,11 @@ import signal
 from collections.abc import Sequence
 from contextlib import ExitStack
 from io import FileIO
+from pathlib import Path
 
 from agent.errors import SandboxBroken
 from agent.security.sandbox import Job, Outcome, limited
+from agent.security.sandbox_room import Room
 from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
 
 
@@ -26,12 +28,17 @@ class LimitedProcess:
         return await run_here(limited(job), job)
 
 
-async def run_here(command: Sequence[str], job: Job) -> Outcome:
+async def run_here(command: Sequence[str], job: Job, writes_in: Path | None = None) -> Outcome:
     """Start the command, which stands for the job, and watch it.
+
+    Args:
+        writes_in: the folder that it may fill, as far as there is room.
 
     Raises:
         SandboxBroken: it cannot be started, or cannot be ended.
     """
+    room = Room(writes_in, lambda: None)
+    room.begin()
     with ExitStack() as held:
         given = held.enter_context(opened(job.given))
         out, out_end = (held.enter_context(file) for file in pipe())
@@ -51,11 +58,11 @@ async def run_here(command: Sequence[str], job: Job) -> Outcome:
         # Only the child holds them now: its end is theirs
         out_end.close()
         err_end.close()
-        return await _watched(child, out, err, job)
+        return await _watched(child, out, err, job, room)
 
 
 async def _watched(
-    child: asyncio.subprocess.Process, out: FileIO, err: FileIO, job: Job
+    child: asyncio.subprocess.Process, out: FileIO, err: FileIO, job: Job, room: Room
 ) -> Outcome:
     """Both streams until the program is done, or until it has taken too much of anything."""
     late = False
@@ -71,17 +78,21 @@ async def _watched(
         late = True
         end()
 
+    room.end = end
     told, trouble = Captured(job.stream_bytes, end), Captured(job.stream_bytes, end)
     deadline = asyncio.get_running_loop().call_later(job.timeout_s, end_late)
     try:
         async with asyncio.timeout(job.timeout_s + END_TIMEOUT_S), asyncio.TaskGroup() as tasks:
-            tasks.create_task(told.read(out))
-            tasks.create_task(trouble.read(err))
-            tasks.create_task(child.wait())
+            watching = tasks.create_task(room.watch())
+            reading = [tasks.create_task(told.read(out)), tasks.create_task(trouble.read(err))]
+            await asyncio.wait([*reading, tasks.create_task(child.wait())])
+            watching.cancel()
     except TimeoutError as error:
         raise SandboxBroken("the sandbox does not end what it runs") from error
     finally:
         deadline.cancel()
         end()
         await child.wait()
-    return outcome_of(child.returncode, told, trouble, job.timeout_s if late else None)
+    return outcome_of(
+        child.returncode, told, trouble, job.timeout_s if late else None, room.overrun
+    )

@@ -57,11 +57,16 @@ def pipe() -> tuple[FileIO, FileIO]:
 
 
 def outcome_of(
-    status: int | None, out: Captured, err: Captured, late_s: float | None = None
+    status: int | None,
+    out: Captured,
+    err: Captured,
+    late_s: float | None = None,
+    overrun: str = "",
 ) -> Outcome:
     """What became of a program; `late_s` is the time it took in vain."""
     truncated = out.truncated or err.truncated
     ended = "it printed more than it may" if truncated else ""
+    ended = overrun or ended
     if late_s is not None:
         ended = f"it took longer than {late_s:g} s"
     return Outcome(None if ended else status, bytes(out.data), bytes(err.data), truncated, ended)

@@ -17,6 +17,7 @@ import msgspec
 
 from agent.errors import SandboxBroken
 from agent.security.sandbox import Job, Outcome, limited
+from agent.security.sandbox_room import Room, refuse_foreign_names
 from agent.security.sandbox_runner import MAX_REQUEST_BYTES
 from agent.security.sandbox_streams import END_TIMEOUT_S, Captured, opened, outcome_of, pipe
 
@@ -46,6 +47,10 @@ class SystemdSandbox:
 
     async def run(self, job: Job) -> Outcome:
         line = self._request(job)
+        if job.folder is not None:
+            await asyncio.to_thread(refuse_foreign_names, self._workspace)
+        room = Room(self._workspace if job.writes else None, lambda: None)
+        room.begin()
         with ExitStack() as held:
             connection = held.enter_context(socket.socket(socket.AF_UNIX))
             connection.setblocking(False)  # noqa: FBT003 - the name of the parameter is its own
@@ -62,7 +67,7 @@ class SystemdSandbox:
             # Only the job holds them now: their end is its end
             out_end.close()
             err_end.close()
-            return await _watched(connection, out, err, job)
+            return await _watched(connection, out, err, job, room)
 
     def _request(self, job: Job) -> bytes:
         folder = "/" if job.folder is None else str(self._workspace / job.folder)
@@ -73,7 +78,9 @@ class SystemdSandbox:
         return line
 
 
-async def _watched(connection: socket.socket, out: FileIO, err: FileIO, job: Job) -> Outcome:
+async def _watched(
+    connection: socket.socket, out: FileIO, err: FileIO, job: Job, room: Room
+) -> Outcome:
     """Both streams and the answer, until the job is done or has taken too much of anything."""
     loop = asyncio.get_running_loop()
     late = False
@@ -88,20 +95,24 @@ async def _watched(connection: socket.socket, out: FileIO, err: FileIO, job: Job
         late = True
         end()
 
+    room.end = end
     told, trouble = Captured(job.stream_bytes, end), Captured(job.stream_bytes, end)
     deadline = loop.call_later(job.timeout_s, end_late)
     most_s = job.timeout_s + START_TIMEOUT_S + END_TIMEOUT_S
     try:
         async with asyncio.timeout(most_s), asyncio.TaskGroup() as tasks:
-            tasks.create_task(told.read(out))
-            tasks.create_task(trouble.read(err))
+            watching = tasks.create_task(room.watch())
+            reading = [tasks.create_task(told.read(out)), tasks.create_task(trouble.read(err))]
             answer = tasks.create_task(loop.sock_recv(connection, _MAX_ANSWER_BYTES))
+            await asyncio.wait([*reading, answer])
+            watching.cancel()
     except TimeoutError as error:
         raise SandboxBroken("the sandbox does not end what it runs") from error
     finally:
         deadline.cancel()
-    status = _status(answer.result()) if not (late or told.truncated or trouble.truncated) else None
-    outcome = outcome_of(status, told, trouble, job.timeout_s if late else None)
+    is_ended = late or told.truncated or trouble.truncated or room.overrun
+    status = None if is_ended else _status(answer.result())
+    outcome = outcome_of(status, told, trouble, job.timeout_s if late else None, room.overrun)
     return outcome if outcome.ended or status is not None else replace(outcome, ended=_LOST)
 
 

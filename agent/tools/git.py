@@ -78,7 +78,7 @@ class GitTool(Tool[GitArguments]):
             workspace = self._workshop.workspace.absolute()
             # git would write the place of a new repository into its settings
             repository = None if argv[1] == "init" else workspace / folder
-            environment = git_environment(workspace, repository)
+            environment = git_environment(repository)
             writes = not only_looks(arguments.argv)
             outcome = await self._workshop.sandbox.run(Job(argv, environment, folder, writes))
         except TimeoutError:

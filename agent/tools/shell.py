@@ -17,7 +17,7 @@ from agent.messages import Effect, ToolResult
 from agent.passage import Provenance, echo, own, read
 from agent.security.argv import MAX_BYTES, MAX_WORDS, accepted
 from agent.security.binding import Dependence
-from agent.security.environment import child_environment
+from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.grammars.base import path as refuse_path
 from agent.security.paths import HERE
 from agent.security.sandbox import Job, Outcome, Sandbox
@@ -52,7 +52,7 @@ class Workshop:
     settings: ShellSettings
 
     def job(self, argv: tuple[str, ...], folder: str, *, writes: bool) -> Job:
-        environment = child_environment(self.workspace, self.settings.environment)
+        environment = child_environment(SANDBOX_HOME, self.settings.environment)
         return Job(argv, environment, plain(folder), writes)
 
 

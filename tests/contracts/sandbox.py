@@ -9,7 +9,9 @@ from subprocess import run
 
 import pytest
 
-from agent.security.environment import child_environment
+from agent.errors import SandboxBroken
+from agent.security import sandbox_room
+from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.sandbox import MAX_STREAM_BYTES, Job, Outcome, Sandbox
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
@@ -115,6 +117,49 @@ class SandboxContract:
         done = await sandbox.run(Job((*PYTHON, code), {}, needs=NEEDS))
         assert done.exit == 1
         assert b"MemoryError" in done.stderr or b"Cannot allocate" in done.stderr
+
+    async def test_it_cannot_fill_the_disk(
+        self, sandbox: Sandbox, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Many files, each of them within the limit of one."""
+        monkeypatch.setattr(sandbox_room, "MAX_WRITTEN_BYTES", 8 << 20)
+        filling = "i=0; while :; do head -c 1000000 /dev/zero >f$i; i=$((i+1)); sleep 0.01; done"
+        environment = child_environment(SANDBOX_HOME)
+        done = await sandbox.run(Job(("sh", "-c", filling), environment, ".", writes=True))
+        assert done.exit is None
+        assert done.ended == "it wrote more than 8 MB; what it wrote is still there"
+        # As far as somebody else does not fill the same disk just now
+        written = (file.stat().st_size for file in workspace.glob("f*"))  # noqa: ASYNC240 - few
+        assert sum(written) < 400 << 20
+
+    async def test_nothing_that_writes_begins_on_a_full_disk(
+        self, sandbox: Sandbox, workspace: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(sandbox_room, "free_bytes", lambda _: 5 << 20)
+        environment = child_environment(SANDBOX_HOME)
+        with pytest.raises(SandboxBroken, match="5 MB left"):
+            await sandbox.run(Job(("touch", "x"), environment, ".", writes=True))
+        assert (await sandbox.run(Job(("cat", "plan.txt"), environment, "."))).exit == 0
+
+    async def test_a_file_that_is_also_elsewhere_is_not_reached(
+        self, sandbox: Sandbox, workspace: Path, tmp_path: Path
+    ) -> None:
+        (tmp_path / "outside.txt").write_text("not yours")
+        job = Job(("cat", "linked.txt"), child_environment(SANDBOX_HOME), ".")
+        (workspace / "linked.txt").hardlink_to(tmp_path / "outside.txt")
+        with pytest.raises(SandboxBroken, match=r"linked\.txt' has another name outside"):
+            await sandbox.run(job)
+        (workspace / "linked.txt").unlink()
+        (workspace / "linked.txt").hardlink_to(workspace / "plan.txt")
+        assert (await sandbox.run(job)).stdout.startswith(b"pump")
+
+    @pytest.mark.parametrize("writes", [True, False])
+    async def test_it_leaves_no_dump_of_its_memory(
+        self, sandbox: Sandbox, workspace: Path, *, writes: bool
+    ) -> None:
+        script = ("sh", "-c", "ulimit -Hc; ulimit -Sc")
+        job = Job(script, child_environment(SANDBOX_HOME), ".", writes=writes)
+        assert (await sandbox.run(job)).stdout == b"0\n0\n"
 
     async def test_no_descriptor_is_left_open(self, sandbox: Sandbox, workspace: Path) -> None:
         job = Job(("true",), child_environment(workspace), ".", given=b"x")

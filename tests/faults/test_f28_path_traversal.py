@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import CommandRefused, PathRefused
+from agent.errors import CommandRefused, PathRefused, SandboxBroken
 from agent.security.argv import accepted
 from agent.security.paths import (
     change_beneath,
@@ -169,6 +169,14 @@ def test_a_program_is_given_only_paths_that_may_be_opened(path: str) -> None:
 async def test_even_a_program_that_follows_links_finds_nothing_outside(
     root: Path, path: str
 ) -> None:
+    (root / "second-name.txt").unlink()
     done = await bubblewrap(root).run(Job(("cat", path), {"PATH": "/usr/bin:/bin"}, "."))
     assert done.exit != 0
     assert done.stdout == b""
+
+
+@pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
+async def test_no_program_runs_where_a_file_has_a_name_outside(root: Path) -> None:
+    job = Job(("cat", "second-name.txt"), {"PATH": "/usr/bin:/bin"}, ".")
+    with pytest.raises(SandboxBroken, match=r"'second-name\.txt' has another name outside"):
+        await bubblewrap(root).run(job)

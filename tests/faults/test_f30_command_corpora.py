@@ -103,14 +103,14 @@ async def test_the_programs_understand_what_is_accepted(workspace: Path) -> None
 @pytest.mark.timeout(60)  # a process in namespaces of its own for each of them
 async def test_git_understands_what_is_accepted(workspace: Path) -> None:
     sandbox = bubblewrap(workspace)
-    environment = git_environment(workspace, workspace)
+    environment = git_environment(workspace)
     begun = [
         *(["init", "-b", "main"], ["add", "."], ["commit", "-m", "first"]),
         *(["commit", "--allow-empty", "-m", "second"], ["tag", "v0.1"]),
         *(["branch", "trial"], ["config", "user.name", "Anna"]),
     ]
     for words in begun:
-        place = git_environment(workspace, None) if words[0] == "init" else environment
+        place = git_environment(None) if words[0] == "init" else environment
         done = await sandbox.run(Job(["git", *words], place, ".", writes=True))
         assert done.exit == 0, (words, done)
     for words in EVERYDAY:

@@ -26,6 +26,7 @@ from agent.security.sandbox import Job
 from agent.security.sandbox_bubblewrap import Bubblewrap
 from agent.security.sandbox_process import LimitedProcess
 from agent.tools.base import NoArguments, ToolContext
+from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.server import McpServer
 from agent.tools.picture_program import Album, taken
 from agent.tools.screenshot import find_display
@@ -157,6 +158,14 @@ async def told_to_a_process_with_limits(_: Path) -> str:
     return done.stdout.decode()
 
 
+async def told_to_a_trial_of_a_confinement(folder: Path) -> str:
+    program = script(folder, "bwrap-for-mcp")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("agent.tools.mcp.confinement.find_program", lambda: str(program))
+        assert await asyncio.to_thread(Confinement(socket=folder / "none").trouble) == ""
+    return told(program)
+
+
 async def told_to_a_trial_of_bubblewrap(folder: Path) -> str:
     program = script(folder, "bwrap")
     assert await asyncio.to_thread(Bubblewrap(folder, str(program)).trouble) == ""
@@ -190,8 +199,9 @@ CASES: dict[str, Callable[[Path], Awaitable[str]]] = {
     "agent/security/sandbox_bubblewrap.py: trouble": told_to_a_trial_of_bubblewrap,
     "agent/security/sandbox_process.py: run_here": told_to_a_process_with_limits,
     "agent/security/sandbox_runner.py: main": told_by_the_runner,
+    "agent/tools/mcp/confinement.py: trouble": told_to_a_trial_of_a_confinement,
     "agent/tools/mcp/server.py: start": told_to_a_bridge,
-    "agent/tools/mcp/transport.py: program": told_to_an_mcp_server,
+    "agent/tools/mcp/transport.py: _started": told_to_an_mcp_server,
     "agent/tools/picture_program.py: _output_of": told_to_a_camera,
     "agent/tools/system.py: _ask_firmware": told_to_vcgencmd,
 }

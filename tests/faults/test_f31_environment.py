@@ -135,6 +135,8 @@ async def test_an_mcp_server_has_what_was_named_and_nothing_else(
         f"HOME={tmp_path / 'home'}",
         "LANG=C.UTF-8",
         "PATH=/usr/bin:/bin",
+        # The sandbox's own
+        f"PWD={tmp_path / 'home'}",
     ]
     assert rest.startswith(str(tmp_path / "home"))
     assert str(tmp_path) not in rest.partition("handles")[2]

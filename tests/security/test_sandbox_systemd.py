@@ -16,6 +16,7 @@ from agent.errors import SandboxBroken
 from agent.security import sandbox_systemd
 from agent.security.sandbox import Job, Outcome
 from agent.security.sandbox_systemd import SystemdSandbox
+from agent.tools.mcp.confinement import SOCKET, UNITS_HOME
 from tests.fakes.sandbox import activated, no_activation
 
 UNITS = Path(__file__).parents[2] / "systemd"
@@ -129,10 +130,13 @@ def test_a_request_that_is_none_is_refused(tmp_path: Path, request_line: bytes) 
         assert b"cannot be understood" in client.recv(4096)
 
 
+ONES = ("barnacle-tool", "barnacle-mcp")
+
+
 @pytest.fixture
 def units(tmp_path: Path) -> Path:
     """Copies whose program exists here."""
-    for unit in ("barnacle-tool.socket", "barnacle-tool@.service"):
+    for unit in (f"{one}{end}" for one in ONES for end in (".socket", "@.service")):
         text = (UNITS / unit).read_text().replace("/opt/barnacle/bin/python", "/bin/true")
         (tmp_path / unit).write_text(text)
     return tmp_path
@@ -151,7 +155,7 @@ def test_the_unit_leaves_nearly_nothing_exposed(units: Path) -> None:
 def test_systemd_understands_every_line(units: Path) -> None:
     files = [str(one) for one in sorted(units.iterdir())]
     told = subprocess.run([ANALYZE, "verify", *files], capture_output=True, check=False, text=True)
-    complaints = [line for line in told.stderr.splitlines() if "barnacle-tool" in line]
+    complaints = [line for line in told.stderr.splitlines() if any(one in line for one in ONES)]
     # An older systemd than the device's does not know it, and then the runner refuses
     assert [line for line in complaints if "Unknown key 'PrivatePIDs'" not in line] == []
 
@@ -175,3 +179,27 @@ def test_a_request_may_be_as_long_as_the_runner_reads_and_no_longer(tmp_path: Pa
     assert len(sandbox._request(Job(("true", "x" * room)))) == sandbox_systemd.MAX_REQUEST_BYTES
     with pytest.raises(SandboxBroken, match="too long"):
         sandbox._request(Job(("true", "x" * (room + 1))))
+
+
+@needs_analyze
+def test_the_unit_of_a_server_leaves_little_exposed(units: Path) -> None:
+    command = [ANALYZE, "security", "--offline=true", str(units / "barnacle-mcp@.service")]
+    told = subprocess.run(command, capture_output=True, check=False, text=True).stdout
+    found = re.search(r"Overall exposure level .*: ([0-9.]+)", told)
+    assert found is not None, told
+    assert float(found[1]) <= 2.0
+
+
+def test_a_server_is_another_user_and_sees_nothing_of_the_agent() -> None:
+    text = (UNITS / "barnacle-mcp@.service").read_text()
+    for line in (
+        "User=barnacle-mcp",
+        "Group=barnacle-mcp",
+        "LimitCORE=0",
+        "TemporaryFileSystem=/run:ro",
+    ):
+        assert f"\n{line}\n" in text
+    hidden = next(line for line in text.splitlines() if line.startswith("InaccessiblePaths="))
+    assert {"-/var/lib/barnacle", "-/etc/barnacle"} <= set(hidden.partition("=")[2].split())
+    assert f"\nStateDirectory={UNITS_HOME.name}\n" in text
+    assert f"\nListenStream={SOCKET}\n" in (UNITS / "barnacle-mcp.socket").read_text()

@@ -6,6 +6,7 @@ import pytest
 from agent.config import decode
 from agent.errors import BadArguments, ConfigRefused, SandboxBroken
 from agent.messages import Effect, Provenance
+from agent.security.environment import SANDBOX_HOME
 from agent.security.sandbox import Job, Outcome
 from agent.settings import Settings
 from agent.tools.settings import PROGRAMS, ShellSettings
@@ -42,7 +43,7 @@ def shell(echo: EchoingSandbox, workspace: Path) -> ShellTool:
 
 
 async def test_words_are_run_as_they_are_and_only_look(
-    shell: ShellTool, echo: EchoingSandbox, workspace: Path
+    shell: ShellTool, echo: EchoingSandbox
 ) -> None:
     result = await used(shell, argv=["grep", "-n", "a; rm", "plan.txt"], folder="./notes/")
     assert json.loads(result.text) == {
@@ -55,7 +56,7 @@ async def test_words_are_run_as_they_are_and_only_look(
     (job,) = echo.jobs
     assert job.argv == ("grep", "-n", "a; rm", "plan.txt")
     assert (job.folder, job.writes) == ("notes", False)
-    assert job.environment["HOME"] == str(workspace)
+    assert job.environment["HOME"] == str(SANDBOX_HOME)
     assert job.environment["TZ"] == "Europe/Berlin"
     arguments = shell.parse('{"argv":["ls"]}')
     assert shell.effect_of(arguments) is Effect.READ
@@ -136,3 +137,20 @@ def test_the_owner_chooses_among_programs_with_a_grammar() -> None:
     assert settings('programs = ["ls"]').programs == ("ls",)
     with pytest.raises(ConfigRefused, match="no grammar for python3"):
         settings('programs = ["ls", "python3"]')
+
+
+@pytest.mark.skipif(bool(no_bubblewrap()), reason=no_bubblewrap())
+async def test_files_of_the_workspace_decide_nothing_by_their_names(tmp_path: Path) -> None:
+    """Jq and file obey what lies at home; home is an empty folder, not the workspace."""
+    workspace = workspace_in(tmp_path)
+    (workspace / "a.json").write_text('{"a": 1}')
+    (workspace / ".jq").write_text('def length: "hijacked";')
+    (workspace / ".magic").write_text("0 string pump hijacked\n")
+    tool = ShellTool(Workshop(bubblewrap(workspace), workspace, ShellSettings()))
+    for argv in (["jq", "length", "a.json"], ["file", "plan.txt"]):
+        result = await used(tool, argv=argv)
+        assert result.success
+        assert "hijacked" not in result.text
+    listed = await used(tool, script="ls -A ~; cd ~; pwd")
+    assert "plan.txt" not in listed.text
+    assert '/tmp\\n"' in listed.text

@@ -1,10 +1,12 @@
 """Peers of a Unix socket, as the kernel reports them, never as they claim."""
 
 import grp
+import os
 import socket
 import struct
 from dataclasses import dataclass
 
+from agent.channels.attached.lineage import is_own
 from agent.channels.terminal import LOCAL, OWNER
 from agent.messages import Provenance
 
@@ -23,10 +25,15 @@ _MAX_OPTION_BYTES = 1024
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The process at the other end, as it was when it connected."""
+    """The process at the other end, as it was when it connected.
+
+    Args:
+        is_own: the agent has started it, as it does with servers of tools: it is nobody.
+    """
 
     uid: int
     gids: frozenset[int]
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +48,15 @@ class Visitor:
 
 def peer_of(connection: socket.socket) -> Peer:
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _pid, uid, gid = _CREDENTIALS.unpack(raw)
-    return Peer(uid, frozenset({gid, *_further_groups(connection)}))
+    pid, uid, gid = _CREDENTIALS.unpack(raw)
+    own = uid == os.geteuid() and is_own(connection, pid)
+    return Peer(uid, frozenset({gid, *_further_groups(connection)}), own)
 
 
 def visitor(peer: Peer, own_uid: int, group: int | None) -> Visitor | None:
     """Return the visitor if this machine admits them: root, the agent's user, or its group."""
+    if peer.is_own:
+        return None
     if peer.uid == _ROOT or peer.uid == own_uid != _UNKNOWN_UID:
         return Visitor(peer.uid, OWNER, LOCAL, Provenance.OWNER)
     if group is not None and group in peer.gids and peer.uid != _UNKNOWN_UID:
@@ -66,6 +76,8 @@ def group_id() -> int | None:
 
 def refusal(peer: Peer) -> str:
     """Return the text for somebody without access."""
+    if peer.is_own:
+        return "the agent has started you, so you are nobody to it"
     return (
         f"user {peer.uid} may not talk to this agent: its owner can let you in with "
         f"`sudo usermod -aG {GROUP} NAME`, which counts from your next login"

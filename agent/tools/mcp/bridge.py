@@ -6,6 +6,7 @@ with all that it has started. What the server asks of us (models, folders, quest
 
 import asyncio
 import contextlib
+import ctypes
 import json
 import os
 import signal
@@ -49,6 +50,8 @@ _MAX_NAME_CHARS = 128
 _LAST_S = 3.0
 # Of at most 1000
 _KILLED_FIRST = "800"
+# See prctl(2)
+_PR_SET_CHILD_SUBREAPER = 36
 # What changes without a tool's meaning anything else, and no model sees
 _BESIDE = frozenset({"_meta", "icons"})
 
@@ -154,6 +157,11 @@ def _say(answer: Answer) -> None:
     sys.stdout.buffer.flush()
 
 
+def adopt_orphans() -> None:
+    """What a server leaves behind stays a child of ours, so that everybody sees whose it is."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
 def end() -> None:
     """With what a server has started and left behind; only where this group is ours."""
     if os.getpgrp() == os.getpid():
@@ -164,6 +172,7 @@ if __name__ == "__main__":
     # When memory is short, this goes before the agent, and its server with it
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_KILLED_FIRST)
+    adopt_orphans()
     with contextlib.suppress(msgspec.DecodeError):
         asyncio.run(main())
     end()

@@ -17,13 +17,18 @@ MAX_TROUBLE_CHARS = 300
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """Which server is meant: a command with its environment and folder, or an address."""
+    """A server: a command with its environment and folder, or an address.
+
+    Args:
+        socket: where a service starts the command apart; empty where the bridge does.
+    """
 
     command: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     folder: str = "/"
     url: str = ""
     headers: dict[str, str] = {}
+    socket: str = ""
 
 
 class Request(msgspec.Struct, frozen=True):

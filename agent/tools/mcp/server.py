@@ -22,6 +22,7 @@ from agent.errors import McpAway
 from agent.printable import printable_line
 from agent.security.environment import PATH, child_environment
 from agent.security.redact import Redactor
+from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.lines import (
     MAX_LINE_BYTES,
     MAX_TROUBLE_CHARS,
@@ -73,6 +74,7 @@ class McpServer:
         compare: Compare | None = None,
         patience: Patience | None = None,
     ) -> None:
+        self._confinement = Confinement()
         self.name = name
         self._settings = settings
         self._folder = folder
@@ -143,6 +145,10 @@ class McpServer:
                 loop = asyncio.get_running_loop()
                 self._idle = loop.call_later(self._patience.idle_s, self._leave)
 
+    def confine(self, confinement: Confinement) -> None:
+        """From the next start on its program is kept apart like this."""
+        self._confinement = confinement
+
     def _stay(self) -> None:
         if self._idle is not None:
             self._idle.cancel()
@@ -177,7 +183,10 @@ class McpServer:
         return self._bridge
 
     async def _launched(self) -> "_Bridge":
-        if trouble := trouble_with(self._settings):
+        trouble = trouble_with(self._settings)
+        if not trouble and self._settings.command and self._settings.sandbox != "none":
+            trouble = await asyncio.to_thread(self._confinement.trouble)
+        if trouble:
             raise McpAway(f"the MCP server {self.name} cannot be used: {trouble}")
         try:
             await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
@@ -218,7 +227,9 @@ class McpServer:
             return Setup(url=settings.url, headers=headers)
         added = {name: value.reveal() for name, value in settings.env.items()}
         environment = {**added, **child_environment(self._folder)}
-        return Setup(settings.command, environment, str(self._folder))
+        if settings.sandbox == "none":
+            return Setup(settings.command, environment, str(self._folder))
+        return self._confinement.setup(settings.command, environment, self._folder)
 
 
 def trouble_with(settings: McpSettings) -> str:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from agent.clock import Clock
+from agent.tools.mcp.confinement import Confinement
 from agent.tools.mcp.offer import Offer
 from agent.tools.mcp.pins import Pin, Pins
 from agent.tools.mcp.server import McpServer, Patience
@@ -38,6 +39,7 @@ class McpServers:
         clock: Clock,
         patience: Patience | None = None,
         is_secret: Callable[[str], bool] = lambda _: False,
+        hidden: Sequence[Path] = (),
     ) -> None:
         self._settings = settings
         self._is_secret = is_secret
@@ -48,6 +50,8 @@ class McpServers:
             )
             for name, wanted in settings.items()
         }
+        for server in self._servers.values():
+            server.confine(Confinement(hidden))
         self._made: tuple[tuple[Pin, ...], tuple[McpTool, ...]] = ((), ())
         self._told: set[str] = set()
         self._tell: Callable[[str], Awaitable[None]] | None = None

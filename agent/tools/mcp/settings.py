@@ -1,7 +1,7 @@
 """The section of one MCP server: a program of this machine, or an address."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -24,10 +24,13 @@ _NOT_HEADERS = frozenset(
 class McpSettings(Section, frozen=True, kw_only=True):
     """How a server is reached, and which of its tools only look."""
 
-    # A program and its arguments; it has the rights of the agent
+    # A program and its arguments
     command: tuple[_Word, ...] = ()
     # What the program is told besides PATH, LANG and HOME; every value counts as a secret
     env: dict[str, Secret] = msgspec.field(default_factory=dict)
+    # "auto": it runs apart from the agent, and is refused where nothing keeps it apart. "none": it
+    # has all the rights of the agent
+    sandbox: Literal["auto", "none"] = "auto"
     # Where a server is that speaks streamable HTTP
     url: Base = ""
     # What is sent along with each request; every value counts as a secret

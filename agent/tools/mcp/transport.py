@@ -18,6 +18,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from agent.printable import printable_line
+from agent.tools.mcp.apart import Apart, apart
 from agent.tools.mcp.lines import MAX_LINE_BYTES, MAX_TROUBLE_CHARS, Setup
 
 if TYPE_CHECKING:
@@ -53,21 +54,14 @@ class Fault:
 
 def limit_memory() -> None:
     """From now on this process cannot be filled; what it has started is not meant."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_BRIDGE_BYTES, MAX_BRIDGE_BYTES))
 
 
 @contextlib.asynccontextmanager
 async def program(setup: Setup, fault: Fault) -> AsyncIterator["TransportStreams"]:
     """A program of this machine, in the group of the bridge."""
-    process = await asyncio.create_subprocess_exec(
-        *setup.command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env=setup.environment,
-        cwd=setup.folder,
-        limit=MAX_LINE_BYTES,
-    )
+    process = await _started(setup)
     limit_memory()
     to_session, from_program = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     from_session, to_program = anyio.create_memory_object_stream[SessionMessage](0)
@@ -84,8 +78,22 @@ async def program(setup: Setup, fault: Fault) -> AsyncIterator["TransportStreams
                     stream.close()
 
 
+async def _started(setup: Setup) -> "asyncio.subprocess.Process | Apart":
+    if setup.socket:
+        return await apart(setup)
+    return await asyncio.create_subprocess_exec(
+        *setup.command,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=setup.environment,
+        cwd=setup.folder,
+        limit=MAX_LINE_BYTES,
+    )
+
+
 async def _read(
-    process: asyncio.subprocess.Process,
+    process: "asyncio.subprocess.Process | Apart",
     session: "MemoryObjectSendStream[SessionMessage | Exception]",
     fault: Fault,
 ) -> None:
@@ -114,7 +122,7 @@ async def _read(
             complaints.cancel()
 
 
-async def _overhear(process: asyncio.subprocess.Process, fault: Fault) -> None:
+async def _overhear(process: "asyncio.subprocess.Process | Apart", fault: Fault) -> None:
     """Of what a program complains about, the last line: often why it ends."""
     assert process.stderr is not None
     while piece := await process.stderr.read(MAX_LINE_BYTES):
@@ -124,7 +132,7 @@ async def _overhear(process: asyncio.subprocess.Process, fault: Fault) -> None:
 
 
 async def _write(
-    process: asyncio.subprocess.Process,
+    process: "asyncio.subprocess.Process | Apart",
     session: "MemoryObjectReceiveStream[SessionMessage]",
     fault: Fault,
 ) -> None:
@@ -139,7 +147,7 @@ async def _write(
                 await process.stdin.drain()
 
 
-async def _ended(process: asyncio.subprocess.Process) -> None:
+async def _ended(process: "asyncio.subprocess.Process | Apart") -> None:
     assert process.stdin is not None
     process.stdin.close()
     # Not waited for any longer: what it has started may hold its output, and our group ends as one

@@ -7,6 +7,7 @@ _MOST = {
     "barnacle.service": 2.0,
     "barnacle-tool@trial.service": 0.5,
     "barnacle-signal.service": 2.0,
+    "barnacle-mcp@trial.service": 2.0,
 }
 
 
