@@ -30,6 +30,7 @@ MAX_SHOWN_CHARS = 2000
 MAX_SOURCE_CHARS = 200
 _AT_THE_DEVICE = "press the button on the device to allow it"
 _ONLY_AT_THE_DEVICE = f"a yes is not enough here: {_AT_THE_DEVICE}"
+CHANGED_TEXT = "a file that it runs has changed since you said always to it"
 _THE_SAME = "exactly this call"
 
 Ask = Callable[[Question], Awaitable[Answer]]
@@ -69,6 +70,9 @@ class Questions:
         if may_stand and await asyncio.to_thread(self._stands, case):
             return self._granted(case, act, new_question_id(), "standing-approval")
         reason = f"it is {case.effect.value}" if is_at_device else decision.reason
+        has_changed: bool = await asyncio.to_thread(self._has_changed, case)
+        if has_changed:
+            reason = f"{CHANGED_TEXT}; {reason}"
         question = Question(
             case.call.name,
             shown,
@@ -136,6 +140,12 @@ class Questions:
 
     def _stands(self, case: Case) -> bool:
         return self._approvals.covers([_kind_of(case)], case.provenance)
+
+    def _has_changed(self, case: Case) -> bool:
+        """Return whether "always" was said to the same words, when its files said other things."""
+        if not case.circumstances.dependence.files:
+            return False
+        return self._approvals.knows(case.call.name, canonical(case.call.arguments_json))
 
     def _keep(self, case: Case, words: str) -> None:
         pattern = case.circumstances.pattern

@@ -98,6 +98,10 @@ class StandingApprovals:
         wanted = {*calls}
         return any(one.call in wanted and one.trust <= trust for one in self._every())
 
+    def knows(self, tool: str, arguments: str) -> bool:
+        """Return whether the owner said "always" to these words, whatever they meant then."""
+        return any((one.tool, one.arguments) == (tool, arguments) for one in self._every())
+
     def add(self, standing: Standing) -> None:
         from tinydb import where  # noqa: PLC0415 - only where a question came up
 

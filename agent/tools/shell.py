@@ -21,6 +21,7 @@ from agent.security.environment import SANDBOX_HOME, child_environment
 from agent.security.grammars.base import path as refuse_path
 from agent.security.paths import HERE
 from agent.security.sandbox import Job, Outcome, Sandbox
+from agent.security.script_files import files_run
 from agent.security.shares import Disclosure
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.files import RelativePath, plain
@@ -90,6 +91,9 @@ class ShellTool(Tool[ShellArguments]):
 
     def binds_to(self, arguments: ShellArguments) -> Dependence:
         job = self._workshop.job((), arguments.folder, writes=False)
+        if arguments.script:
+            run = files_run(self._workshop.workspace, job.folder or HERE, arguments.script)
+            return Dependence(self._workshop.workspace, run, job.environment)
         beneath = "" if job.folder == HERE else f"{job.folder}/"
         files = [f"{beneath}{word}" for word in arguments.argv[1:] if not refuse_path(word)]
         return Dependence(self._workshop.workspace, files, job.environment)

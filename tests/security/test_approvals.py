@@ -91,6 +91,17 @@ def test_an_approval_survives_a_restart_and_ends(tmp_path: Path, clock: SteppedC
     assert not again.covers(["a"], OWNER)
 
 
+def test_the_words_of_an_approval_are_known_until_it_ends(
+    approvals: StandingApprovals, clock: SteppedClock
+) -> None:
+    approvals.add(standing(approvals))
+    assert approvals.knows("pump", "{}")
+    assert not approvals.knows("pump", '{"s": 1}')
+    assert not approvals.knows("valve", "{}")
+    clock.advance(STANDING_APPROVAL_S)
+    assert not approvals.knows("pump", "{}")
+
+
 def test_a_renewed_approval_holds_from_its_renewal(
     approvals: StandingApprovals, clock: SteppedClock
 ) -> None:
