@@ -21,12 +21,9 @@ from agent.security.estop import EmergencyStop
 from agent.security.policy import Autonomy, Decision, Policy, Verdict
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.registry import Registry
-from agent.tools.settings import ShellSettings
-from agent.tools.shell import ShellTool, Workshop
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
 from tests.fakes.said import tool_result, user_said
-from tests.fakes.sandbox import EchoingSandbox
 
 SCRIPT = "water.sh"
 OWNER, WEB = Provenance.OWNER, Provenance.WEB
@@ -371,34 +368,3 @@ class TestAlways:
         desk.before_act = act
         assert "has changed since the yes" in await desk.turn({"program": SCRIPT})
         assert desk.tool.ran == ["water the tomatoes"]
-
-
-@pytest.mark.parametrize("changed", ["water.sh", "lib/inner.sh"])
-async def test_always_is_for_what_a_script_runs_as_it_was(desk: Desk, changed: str) -> None:
-    """Also what the named script runs in its turn; the question says why it is asked again."""
-    (desk.workspace / "lib").mkdir()
-    (desk.workspace / "water.sh").write_text("sh lib/inner.sh")
-    (desk.workspace / "lib/inner.sh").write_text("echo drop")
-    (desk.workspace / "log.txt").write_text("once")
-    workshop = Workshop(EchoingSandbox(desk.workspace), desk.workspace, ShellSettings())
-    shell = ShellTool(workshop)
-    desk.answer = Answer.ALWAYS
-
-    async def water() -> None:
-        arguments = json.dumps({"script": "sh water.sh >> log.txt"})
-        runner = TurnRunner(
-            ScriptedProvider(calls(("shell", arguments)), "done"), Registry([shell]), desk.gate, 3
-        )
-        context = ToolContext("c", "owner", OWNER)
-        seams = TurnSeams(desk.ask, nothing, nothing)
-        await runner.run((ChatMessage.user("go"),), context, OWNER, seams)
-
-    await water()
-    (desk.workspace / "log.txt").write_text("twice")
-    await water()
-    assert len(desk.questions) == 1
-    (desk.workspace / changed).write_text("echo flood")
-    await water()
-    assert len(desk.questions) == 2
-    assert "has changed since you said always" in desk.questions[1].reason
-    assert "changed" not in desk.questions[0].reason
