@@ -88,7 +88,9 @@ def _is_dropped(unit: str, address: str) -> bool:
     return any(found in ipaddress.ip_network(net) for net in networks)
 
 
-@pytest.mark.parametrize("unit", ["barnacle.service", "barnacle-signal.service"])
+@pytest.mark.parametrize(
+    "unit", ["barnacle.service", "barnacle-signal.service", "barnacle-mcp@.service"]
+)
 def test_the_kernel_drops_what_no_honest_service_answers_at(unit: str) -> None:
     for address in (
         *("169.254.169.254", "169.254.170.2", "100.100.100.200", "168.63.129.16"),
