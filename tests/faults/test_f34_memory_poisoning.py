@@ -14,7 +14,7 @@ from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Heard, Scope
 from agent.memory.consolidation import Consolidation
 from agent.memory.sqlite import SqliteMemory
-from agent.messages import Effect, Provenance, ToolResult
+from agent.messages import ChatMessage, Effect, Provenance, ToolResult
 from agent.passage import own
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.approvals import StandingApprovals
@@ -25,7 +25,7 @@ from agent.tools.memory import MemoryForgetTool, MemoryStoreTool
 from agent.tools.registry import Registry
 from tests.fakes.clock import SteppedClock
 from tests.fakes.provider import ScriptedProvider, calls
-from tests.fakes.said import system_said, tool_result, user_said
+from tests.fakes.said import tool_result, user_said
 from tests.fakes.tools import CountingTool
 
 PAGE = "https://example.org/tea"
@@ -104,7 +104,7 @@ class Agent:
         approvals = StandingApprovals(self.root / "standing.json", self.clock)
         gate = Gate(Policy(Autonomy.SUPERVISED), approvals, EmergencyStop(self.root))
         runner = TurnRunner(ScriptedProvider(*responses), Registry(tools), gate, 10)
-        messages = (system_said(memory_context(recalled)), user_said(text))
+        messages = (ChatMessage.system(memory_context(recalled)), user_said(text))
         context = ToolContext("terminal_owner", "owner", trust)
         await runner.run(messages, context, Provenance.OWNER, owner.seams)
         return owner
