@@ -17,15 +17,13 @@ from agent.memory import coldstart, rows
 from agent.memory.base import MemoryEntry
 from agent.memory.generations import Generations
 from agent.memory.schema import MIGRATIONS
-from agent.storage.db import set_aside
+from agent.storage.db import IN_RAM, set_aside
 from agent.storage.worker import DatabaseWorker
 
 _log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
-# A database that nothing outlives: the search index of a store that keeps its memories elsewhere
-IN_RAM = Path(":memory:")
 # A call waits at most this long: the database's own wait for another writer, twice
 CALL_TIMEOUT_S = 10.0
 # Errors that constant statements raise only on a file that is not what was written

@@ -22,10 +22,10 @@ from agent.memory.base import (
     MemoryStats,
     Scope,
 )
-from agent.memory.brain import IN_RAM
 from agent.memory.migration import superseders_first
 from agent.memory.sqlite import SqliteMemory
 from agent.messages import Provenance
+from agent.storage.db import IN_RAM
 
 R = TypeVar("R")
 

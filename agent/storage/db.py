@@ -30,6 +30,8 @@ _PRAGMAS = (
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-2048",
 )
+# A database that nothing outlives, by SQLite's own name for it: no file bears that name
+IN_RAM = Path(":memory:")
 # As SQLite has it, for what is searched; small for what is written in small steps: a commit writes
 # every page that it touches as a whole
 USUAL_PAGE_BYTES, SMALL_PAGE_BYTES = 4096, 512
@@ -52,6 +54,8 @@ def open_database(
     Raises:
         StorageFull: the folder cannot be written.
     """
+    if path == IN_RAM:
+        return _open(path, migrations, page_bytes)
     path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     if path.exists() and not _is_healthy(path):
         set_aside(path)
@@ -79,8 +83,9 @@ def set_aside(path: Path) -> None:
 
 
 def _open(path: Path, migrations: Sequence[str], page_bytes: int) -> sqlite3.Connection:
-    # SQLite gives its other files the rights of this one
-    create_private(path)
+    if path != IN_RAM:
+        # SQLite gives its other files the rights of this one
+        create_private(path)
     # Used from one worker thread at a time, not always the same one
     connection = sqlite3.connect(
         path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import StorageFull
-from agent.storage.db import open_database, was_set_aside
+from agent.storage.db import IN_RAM, open_database, was_set_aside
 
 SCHEMA = ("CREATE TABLE notes (text TEXT NOT NULL)",)
 
@@ -25,6 +25,14 @@ def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
     connection.close()
+
+
+def test_one_that_nothing_outlives_makes_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    open_database(IN_RAM, SCHEMA).close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
