@@ -70,6 +70,23 @@ class GuardedProtocol(H11Protocol):
         self.transport.abort()
 
 
+class ClosableTransport:
+    """Transport to a caller who may be cut at any moment: what is written after that is dropped.
+
+    uvloop raises for a write to a closed handle, where asyncio says nothing.
+    """
+
+    def __init__(self, transport: Any) -> None:
+        self._transport = transport
+
+    def write(self, data: bytes) -> None:
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class GatewayConnection(asyncio.Protocol):
     """One caller's connection; ends by itself."""
 
@@ -164,7 +181,8 @@ class GatewayConnection(asyncio.Protocol):
         hall = self._hall
         self._stage, self._head = Stage.ASKED, Head()
         self._inner = inner = GuardedProtocol(hall.config, hall.state, {})
-        inner.connection_made(self._transport)
+        # Not a transport by its type, but by all that uvicorn asks of one
+        inner.connection_made(ClosableTransport(self._transport))  # type: ignore[arg-type]
         inner.data_received(whole)
         if inner.headers is not None:
             self._caller = hall.recognise(self.who, inner.headers)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent.channels.webhook.signing import signed
-from agent.gateway.connection import MAX_IGNORED_BYTES, READ_TIMEOUT_S
+from agent.gateway.connection import MAX_IGNORED_BYTES, READ_TIMEOUT_S, ClosableTransport
 from agent.gateway.head import MAX_HEAD_BYTES
 from tests.fakes.gateway import KEY, TOKEN, Listening, answer_of, bearer, letter, listening
 
@@ -144,3 +144,28 @@ async def test_a_known_caller_is_told_apart_by_the_token(tmp_path: Path) -> None
         assert (holder.who, holder.is_known, holder.gives_way) == ("127.0.0.1", True, True)
         writer.close()
         del reader
+
+
+class CutTransport:
+    """Raises for a write after its end, as uvloop's does."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self.is_cut = False
+
+    def is_closing(self) -> bool:
+        return self.is_cut
+
+    def write(self, data: bytes) -> None:
+        if self.is_cut:
+            raise RuntimeError("unable to perform operation; the handler is closed")
+        self.written += data
+
+
+def test_what_is_written_to_a_caller_who_was_cut_is_dropped() -> None:
+    cut = CutTransport()
+    transport = ClosableTransport(cut)
+    transport.write(b"HTTP/1.1 ")
+    cut.is_cut = True
+    transport.write(b"200 OK")
+    assert (cut.written, transport.is_closing()) == (b"HTTP/1.1 ", True)
