@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from linkify_it.tlds import TLDS
 
-from agent.defang import _FILES, defanged, is_target, targets
+from agent.defang import _FILES, defanged, is_target, targets, untied
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,18 @@ from agent.defang import _FILES, defanged, is_target, targets
         ("main.py end.Next пример.рф 1.打开", "main[.]py end[.]Next пример[.]рф 1[.]打开"),
         ("x.com_a x.json-a x.json.com", "x[.]com_a x[.]json-a x.json[.]com"),
         ("a" * 200 + ".json", "a" * 200 + "[.]json"),
+        # Any word is a domain behind two slashes
+        ("//a.json //a.\u200b //1.5/x.json", "//a[.]json //a[.]\u200b //1[.]5/x.json"),
+        ("zwww.-", "zwww[.]-"),
+        ("|。com *.py x。vermögensberatung", "|[。]com *[.]py x[。]vermögensberatung"),
+        ("a@-.b", "a[@]-.b"),
+        # These schemes are known wherever they stand, the others behind marks of an address
+        ("wwwsip:! mailto:.x skype:<", "wwwsip[:]! mailto[:].x skype[:]<"),
+        ("<evil:!> x](evil:! ]( \nevil: y", "<evil[:]!> x](evil[:]! ]( \nevil[:] y"),
+        # A control character is left out by what shows the text
+        ("tel:\x0cx www\x85.\x1fx", "tel[:]\x0cx www\x85[.]\x1fx"),
+        # The brackets make no link of what follows them
+        ("tel:(5) www.((x", "tel[:(]5) www[.((]x"),
     ],
 )
 def test_what_could_be_a_link_is_shown_in_brackets(text: str, safe: str) -> None:
@@ -36,6 +48,8 @@ def test_what_could_be_a_link_is_shown_in_brackets(text: str, safe: str) -> None
         "Note: 5. Then: `x`",
         "你好。再见 STM32。今天",
         "**Bold:** and a @ b",
+        "Well...maybe (see notes).Next",
+        "std::map, x ? y : z, a//b // c",
         "สวัสดี नमस्ते 👨‍👩‍👧 ❤️",
     ],
 )
@@ -59,6 +73,26 @@ def test_an_address_that_somebody_wrote_is_known_to_the_letter() -> None:
     assert defanged("https://a.example/x,evil.com", known) != "https://a.example/x,evil.com"
 
 
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("[a](b) [c] (d)", "[a][(]b) [c] (d)"),
+        ("[1]: x\n> - [a\\]b]: y", "[1][:] x\n> - [a\\]b][:] y"),
+        ("see a[1]: x", "see a[1]: x"),
+    ],
+)
+def test_marks_that_tie_an_address_to_words_are_shown_in_brackets(text: str, safe: str) -> None:
+    assert untied(text) == safe
+    assert untied(safe) == safe
+
+
+def test_code_keeps_its_marks_save_before_an_address() -> None:
+    code = "calls[0](pin) [x]: y"
+    assert untied(code, is_code=True) == code
+    shown = untied("[a](https[:]//evil[.]com)\n[1]: evil[.]com", is_code=True)
+    assert shown == "[a][(]https[:]//evil[.]com)\n[1][:] evil[.]com"
+
+
 @given(st.text(alphabet="ab1.:/@。\u200b\u0301[]_- \n") | st.text())
 def test_doing_it_twice_changes_nothing_and_nothing_is_lost(text: str) -> None:
     once = defanged(text)
@@ -66,7 +100,10 @@ def test_doing_it_twice_changes_nothing_and_nothing_is_lost(text: str) -> None:
     assert [c for c in once if c not in "[]:："] == [c for c in text if c not in "[]:："]
 
 
-@pytest.mark.parametrize("piece", ["a.", "a:", "1.", "@", "a\u200b", "www.", "\u0301", "://", "ab"])
+@pytest.mark.parametrize(
+    "piece",
+    ["a.", "a:", "1.", "@", "a\u200b", "www.", "\u0301", "://", "ab", "](", "\n[", "](a:", "//a"],
+)
 def test_a_long_text_of_one_kind_is_read_in_the_end(piece: str) -> None:
     text = piece * 20_000
-    assert len(defanged(text)) >= len(text)
+    assert len(untied(defanged(text))) >= len(text)

@@ -5,9 +5,15 @@ wrote themselves, to the letter, stays a link.
 """
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from agent.defang import defanged, is_target, targets
+from agent.defang import defanged, is_target, targets, untied
 from agent.messages import Provenance
+
+if TYPE_CHECKING:
+    from agent.channels.render.styled import Styled
 
 # Whether somebody else had a part in it
 TRUSTED = Provenance.OWNER
@@ -29,14 +35,13 @@ def without_strange_links(text: str, trust: Provenance, said: str) -> str:
         return text
     known = targets(said)
     pieces = [
-        defanged(piece, known) if number % 2 else _without_links(piece, known)
+        untied(defanged(piece, known), is_code=True) if number % 2 else _without_links(piece, known)
         for number, piece in enumerate(_CODE.split(text))
     ]
     shown = "".join(pieces)
     if _MARKS.search(shown) is None:
         return shown
-    is_tied = any(_TIED.search(_kept_out(piece, known)) for piece in pieces[::2])
-    return _as_shown(shown, known, is_tied=is_tied)
+    return _as_shown(shown, known, pieces)
 
 
 def _without_links(text: str, known: frozenset[str]) -> str:
@@ -60,7 +65,7 @@ def _kept_out(text: str, known: frozenset[str]) -> str:
     return _LINK.sub(lambda match: "" if is_target(match["to"] or "", known) else match[0], text)
 
 
-def _as_shown(text: str, known: frozenset[str], *, is_tied: bool) -> str:
+def _as_shown(text: str, known: frozenset[str], pieces: Sequence[str]) -> str:
     """Return the text, or where marks may hide a link what is seen of it, as plain text."""
     from agent.channels.render.reading import read  # noqa: PLC0415 - few answers need it
     from agent.channels.render.spelling import spelled  # noqa: PLC0415 - as above
@@ -68,7 +73,53 @@ def _as_shown(text: str, known: frozenset[str], *, is_tied: bool) -> str:
     from agent.channels.render.writing import written  # noqa: PLC0415 - as above
 
     styled = read(text)
-    seen = spelled(styled).text
+    plain = spelled(styled)
+    seen = plain.text
     leads = (span.value for span in styled.spans if span.style is Style.LINK)
-    is_clean = defanged(seen, known) == seen and all(is_target(one, known) for one in leads)
-    return text if is_clean and not is_tied else written(Styled(defanged(seen)))
+    is_clean = all(defanged(one, known) == one for one in (seen, _marked(plain)))
+    is_clean = is_clean and all(is_target(one, known) for one in leads)
+    if is_clean and not _is_tied(plain, known, pieces):
+        return text
+    return written(Styled(untied(defanged(seen))))
+
+
+def _is_tied(plain: "Styled", known: frozenset[str], pieces: Sequence[str]) -> bool:
+    """Return whether an address belongs to words, as written or as seen, outside of code."""
+    codes, rest, end = set[str](), "", 0
+    for start, stop in _code_places(plain):
+        codes.add(_packed(plain.text[start:stop]))
+        # What ends code may belong to what is behind it
+        rest += f"{plain.text[end : start + 1]} {plain.text[stop - 1 : stop]}"
+        end = max(end, stop)
+    rest += plain.text[end:]
+    return untied(rest) != rest or any(
+        _TIED.search(_kept_out(piece, known))
+        for number, piece in enumerate(pieces)
+        if number % 2 == 0 or not _is_code(piece, codes)
+    )
+
+
+def _marked(plain: "Styled") -> str:
+    """Return the text with a mark where platforms write one: it may come before a dot."""
+    borders = sorted({place for span in plain.spans for place in (span.start, span.end)})
+    return "*".join(
+        plain.text[start:end] for start, end in pairwise([0, *borders, len(plain.text)])
+    )
+
+
+def _code_places(plain: "Styled") -> list[tuple[int, int]]:
+    from agent.channels.render.styled import Style  # noqa: PLC0415 - few answers need it
+
+    return sorted(
+        (span.start, span.end) for span in plain.spans if span.style in {Style.CODE, Style.BLOCK}
+    )
+
+
+def _is_code(piece: str, codes: set[str]) -> bool:
+    """Return whether what looks like code is read as code: backticks may stand by themselves."""
+    inner = piece.strip("`")
+    return not codes.isdisjoint({_packed(inner), _packed(inner.partition("\n")[2])})
+
+
+def _packed(text: str) -> str:
+    return "".join(text.split())

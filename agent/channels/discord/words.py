@@ -125,7 +125,8 @@ def _quoted(text: str, *, begins: bool) -> str:
 
 def _opening(styled: Styled, span: Span) -> str:
     if span.style is Style.BLOCK:
-        language = "".join(char for char in span.value if char.isalnum() or char in "+-#._")
+        # No dot: what is left of an address would be one
+        language = "".join(char for char in span.value if char.isalnum() or char in "+-#_")
         return f"{_FENCE}{language}\n"
     if span.style is Style.CODE:
         return "`` " if "`" in _text_of(styled, span) else "`"

@@ -11,7 +11,7 @@ from agent.channels.render.spelling import spelled
 from agent.channels.render.styled import Span, Style, Styled
 
 _MARKS = {Style.BOLD: "**", Style.ITALIC: "*", Style.STRIKE: "~~"}
-_ESCAPED = frozenset("\\`*_{}[]()<>#+-.!|~&=")
+_ESCAPED = frozenset("\\`*_{}[]()<>#+-!|~&=")
 _ORDER = {style: place for place, style in enumerate(Style)}
 # From much to nothing: what is given up until the text is read as it was written
 _GIVEN_UP: tuple[frozenset[Style], ...] = (
@@ -71,7 +71,8 @@ def _fenced(text: str, outer: list[Span]) -> str:
     while ticks in text:
         ticks += "`"
     language = next(span.value for span in outer if span.style is Style.BLOCK)
-    language = "".join(char for char in language if char.isalnum() or char in "+-#._")
+    # No dot: what is left of an address would be one
+    language = "".join(char for char in language if char.isalnum() or char in "+-#_")
     return f"{ticks}{language}\n{text}\n{ticks}"
 
 
@@ -112,7 +113,8 @@ def _trimmed(text: str, span: Span) -> Span | None:
 def _content(text: str, start: int, end: int, inside: list[Span]) -> str:
     if any(span.style is Style.CODE for span in inside):
         return _code(text[start:end])
-    return "".join(_char(text, place) for place in range(start, end))
+    kept = range(len(text) - len(text.lstrip()), len(text.rstrip()))
+    return "".join(_char(text, place, is_edge=place not in kept) for place in range(start, end))
 
 
 def _code(text: str) -> str:
@@ -123,13 +125,14 @@ def _code(text: str) -> str:
     return f"{ticks}{pad}{text}{pad}{ticks}"
 
 
-def _char(text: str, place: int) -> str:
+def _char(text: str, place: int, *, is_edge: bool) -> str:
     char = text[place]
-    is_edge = place == 0 or place == len(text) - 1
-    if char.isspace() and (is_edge or char != " " or text[place + 1] == " "):
+    if is_edge:
         # Spaces at the ends of lines would be dropped
         return f"&#{ord(char)};"
-    return f"\\{char}" if char in _ESCAPED else char
+    # A number of a list; elsewhere a sign before a dot would only look like half an address
+    is_numbering = char == "." and text[max(place - 1, 0)].isdigit()
+    return f"\\{char}" if char in _ESCAPED or is_numbering else char
 
 
 def _opening(span: Span) -> str:
