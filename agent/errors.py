@@ -38,7 +38,10 @@
   * UpdateRefused                an update that is not signed, not whole, not for here or not now
 """
 
-from agent.passage import Passage, Provenance
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.passage import Passage, Provenance
 
 
 class BarnacleError(Exception):
@@ -55,16 +58,18 @@ class BarnacleError(Exception):
     @property
     def is_vouched_for(self) -> bool:
         """Whether it is known whose words these are."""
-        return isinstance(self._told, Passage)
+        return not isinstance(self._told, str)
 
-    def words(self, reads: Provenance, source: str = "") -> Passage:
+    def words(self, reads: "Provenance", source: str = "") -> "Passage":
         """The sentence for a model.
 
         Args:
             reads: how little is trusted whatever was read when it failed; without a passage it
                 counts for the sentence, too.
         """
-        if isinstance(self._told, Passage):
+        from agent.passage import Passage  # noqa: PLC0415 - where no model is, errors load little
+
+        if not isinstance(self._told, str):
             return self._told
         return Passage(str(self), reads, source)
 
@@ -107,7 +112,7 @@ class CallRefused(LinkError):
 
     def __init__(self, code: str, detail: "str | Passage" = "") -> None:
         text = f"{code}: {detail}" if str(detail) else code
-        super().__init__(detail.saying(text) if isinstance(detail, Passage) else text)
+        super().__init__(text if isinstance(detail, str) else detail.saying(text))
         self.code = code
         self.detail = str(detail)
 

@@ -9,8 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
-import msgspec
-
 
 class Provenance(enum.IntEnum):
     """Where text came from, ordered by trust: the lowest one seen decides a turn."""
@@ -87,12 +85,29 @@ def outside(text: str, provenance: Provenance, source: str = "") -> Passage:
 
 def fields(told: Fact) -> Passage:
     """Facts as JSON, as tools answer."""
-    return _joined(msgspec.json.encode(_plain(told)).decode(), [told])
+    return _joined(_as_json(plain(told)), [told])
 
 
 def read(told: object, provenance: Provenance, source: str = "") -> Passage:
     """What was read elsewhere, as JSON; all of it is as little trusted."""
-    return Passage(msgspec.json.encode(told).decode(), provenance, source)
+    return Passage(_as_json(told), provenance, source)
+
+
+def plain(fact: Fact) -> object:
+    """Return facts without their origins, for people and programs: no model is shown them."""
+    match fact:
+        case Passage():
+            return fact.text
+        case Mapping():
+            return {name: plain(one) for name, one in fact.items()}
+        case enum.Enum():
+            return fact.value
+        case None | bool() | int() | float():
+            return fact
+        case str() | bytes():
+            raise TypeError("a plain text has no origin: say whose words it is")
+        case _:
+            return [plain(one) for one in fact]
 
 
 def joined(separator: LiteralString, passages: Iterable[Passage]) -> Passage:
@@ -105,6 +120,12 @@ def lowest(facts: Iterable[Fact]) -> Passage:
     """The least trusted words among them; an empty text of our own where there are none."""
     nothing = Passage("", Provenance.OWNER, "")
     return min(_passages(list(facts)), key=_trust, default=nothing)
+
+
+def _as_json(told: object) -> str:
+    import msgspec  # noqa: PLC0415 - errors have words, too, where nothing else is loaded
+
+    return msgspec.json.encode(told).decode()
 
 
 def _joined(text: str, facts: Sequence[Fact]) -> Passage:
@@ -127,21 +148,5 @@ def _passages(fact: Fact) -> Iterable[Passage]:
             yield from _passages(one)
 
 
-def _plain(fact: Fact) -> object:
-    match fact:
-        case Passage():
-            return fact.text
-        case Mapping():
-            return {name: _plain(one) for name, one in fact.items()}
-        case enum.Enum():
-            return fact.value
-        case None | bool() | int() | float():
-            return fact
-        case str() | bytes():
-            raise TypeError("a plain text has no origin: say whose words it is")
-        case _:
-            return [_plain(one) for one in fact]
-
-
 def _shown(fact: Fact) -> str:
-    return f"{fact:g}" if isinstance(fact, float) else str(_plain(fact))
+    return f"{fact:g}" if isinstance(fact, float) else str(plain(fact))

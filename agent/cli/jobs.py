@@ -4,13 +4,12 @@ A running agent sees a change within half a minute.
 """
 
 import asyncio
-import json
 from argparse import Namespace
 
 from agent.cli import exits, surroundings
 from agent.cli.output import clean, say, say_json
 from agent.clock import SystemClock
-from agent.passage import fields
+from agent.passage import plain
 from agent.schedule.book import OWNER, JobBook
 from agent.schedule.store import JobStore
 
@@ -24,7 +23,7 @@ def run(arguments: Namespace) -> int:
 async def _obey(book: JobBook, arguments: Namespace) -> None:
     if arguments.action == "list":
         if arguments.json:
-            say_json(json.loads(fields(await book.listed(OWNER)).text))
+            say_json(plain(await book.listed(OWNER)))
         else:
             for line in (await book.told_to(OWNER)).splitlines():
                 print(clean(line))
