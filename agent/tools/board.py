@@ -12,7 +12,6 @@ import msgspec
 
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import Board, BoardState, Value
-from agent.link.firmware_words import is_ours
 from agent.link.leases import is_at_rest
 from agent.link.manifest import BYTES_FORMAT, Field, Manifest, Method, Pin
 from agent.link.octets import limit_of
@@ -39,7 +38,14 @@ from agent.tools.base import (
     Tool,
     ToolContext,
 )
-from agent.tools.board_words import description_of, limits_in_words, limits_of, refusal_of, word_of
+from agent.tools.board_words import (
+    description_of,
+    is_own_word,
+    limits_in_words,
+    limits_of,
+    refusal_of,
+    word_of,
+)
 
 _EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
 # Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
@@ -151,7 +157,8 @@ class BoardTool(Tool[Arguments]):
     ) -> None:
         self._moved = moved
         # Besides these a board can only say something of its own
-        self._named = {*named, *(pin.name for pin in manifest.pins if is_ours(pin.name, named))}
+        own = (pin.name for pin in manifest.pins if is_own_word(pin.name, named))
+        self._named = {*named, *own}
         self._pins = {pin.name: pin for pin in manifest.pins}
         self.name = f"{board.name}_{method.name}"
         self.description = description_of(board, manifest, method, named)

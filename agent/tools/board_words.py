@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from agent.errors import CallRefused
 from agent.link.base import Board
-from agent.link.firmware_words import is_our_refusal, is_ours
 from agent.link.manifest import Manifest, Method, Pin
 from agent.passage import Fact, Passage, Provenance, configured, lowest, outside, own
 
@@ -40,9 +39,16 @@ def limits_in_words(limits: Mapping[str, object], named: Sequence[Passage]) -> d
     return told
 
 
+def is_own_word(text: str, named: Collection[str] = ()) -> bool:
+    """Return whether our firmware says it, or the owner named it."""
+    from agent.link.firmware_words import is_ours  # noqa: PLC0415 - a board needs it, no start
+
+    return is_ours(text, named)
+
+
 def word_of(board: Board, text: str, named: Collection[str]) -> Passage:
     """A name or a short text of a board: ours where our firmware says it, else the board's."""
-    if is_ours(text, named):
+    if is_own_word(text, named):
         return configured(text)
     return outside(text, Provenance.SENSOR, f"board:{board.name}")
 
@@ -52,6 +58,8 @@ def refusal_of(err: CallRefused, named: Collection[str], source: str) -> Passage
     if not err.detail:
         # A name of the wire format
         return configured(err.code.replace("_", " "))
+    from agent.link.firmware_words import is_our_refusal  # noqa: PLC0415 - as above
+
     if err.is_vouched_for or is_our_refusal(err.detail, named):
         return configured(err.detail)
     return outside(err.detail, Provenance.SENSOR, source)
@@ -67,7 +75,7 @@ def description_of(
     words = [method.name, *_texts_of(manifest, method)]
     shown = [word_of(board, text, named) for text in words]
     name = shown[0]
-    about = configured(method.about) if is_ours(method.about) and method.about else None
+    about = configured(method.about) if is_own_word(method.about) and method.about else None
     least = lowest(shown)
     said = about or own("{} of the board", name)
     return said.below(least.provenance, least.source)
