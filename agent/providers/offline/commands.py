@@ -291,7 +291,7 @@ def _all_of(profile: Profile, clause: Clause) -> Iterator[Draft]:
     if not profile.acts or device is None or switch is None:
         return
     for value in switch.choices:
-        if value.senses <= clause.values:
+        if value.name.senses <= clause.values:
             for choice in device.choices:
                 yield Draft(profile, {device.name: choice.value, switch.name: value.value})
 

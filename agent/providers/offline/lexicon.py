@@ -12,8 +12,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from agent.providers.offline.numerals import Numerals
 from agent.providers.offline.units import Kind, Unit, split
 
+# The longest spelling of a unit in any language
+MAX_MEASURE_UNITS = 6
 LANGUAGES = ("en", "zh", "ja", "ko", "de", "es")
 
 _Forms = Mapping[str, Sequence[str]]
@@ -60,7 +63,9 @@ class Lexicon:
     letters: frozenset[str]
     forms: Mapping[str, tuple[Form, ...]]
     alone: Mapping[tuple[str, ...], tuple[str, ...]]
-    numbers: Mapping[str, float]
+    numerals: Numerals
+    # What units are called and how they are written, by their texts
+    measures: Mapping[tuple[str, ...], str]
     likenesses: tuple[Likeness, ...]
     # Tables of the answers' wording, as they stand in the file
     wording: Mapping[str, Any]
@@ -99,7 +104,8 @@ def lexicon(code: str) -> Lexicon:
         letters=frozenset(data["letters"]),
         forms={first: tuple(sorted(same, key=_length)) for first, same in forms.items()},
         alone={form.units: form.senses for form in _forms(data.get("alone", {}), Place.ALONE)},
-        numbers={_texts(word)[0]: value for word, value in data["numbers"].items()},
+        numerals=Numerals(data),
+        measures=_measures(data),
         likenesses=tuple(_likenesses(data.get("like", ()))),
         wording=data,
     )
@@ -147,6 +153,13 @@ def _merged(data: Mapping[str, Any]) -> list[Form]:
             known = senses.get(key, anywhere)
             senses[key] = tuple(dict.fromkeys((*known, *form.senses)))
     return [Form(units, meant, place, suffix) for (units, place, suffix), meant in senses.items()]
+
+
+def _measures(data: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+    """How units are written everywhere, and what they are called in a language."""
+    written = [(symbol, symbol) for symbol in concepts()["units"]]
+    called = [(word, symbol) for symbol, words in data["measures"].items() for word in words]
+    return {_texts(word): symbol for word, symbol in (*written, *called)}
 
 
 def _texts(form: str) -> tuple[str, ...]:

@@ -7,10 +7,19 @@ pins and files carry them.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
-from agent.providers.offline.amounts import from_digits, from_words
-from agent.providers.offline.lexicon import Form, Lexicon, Place, lexicon, variants
-from agent.providers.offline.senses import marks
+from agent.providers.offline.amounts import from_digits
+from agent.providers.offline.lexicon import (
+    MAX_MEASURE_UNITS,
+    Form,
+    Lexicon,
+    Place,
+    lexicon,
+    variants,
+)
+from agent.providers.offline.names import NO_NAMES, Names
+from agent.providers.offline.senses import actions, marks, values
 from agent.providers.offline.units import UNSPACED, Kind, Unit, split, tidy
 
 # What may come before a form that only counts at the beginning
@@ -37,6 +46,8 @@ class Piece:
     # How many words or unspaced characters
     width: int = 1
     number: float | None = None
+    # `FRACTION` or `PERCENT` where the number was said as such
+    numeral: str = ""
     # Known only as an English name
     foreign: bool = False
 
@@ -54,10 +65,11 @@ class Analysis:
     pieces: tuple[Piece, ...]
 
 
-def analyse(text: str, code: str) -> Analysis:
-    """The pieces of a text as somebody who speaks `code` would read it."""
+def analyse(text: str, code: str, names: Names = NO_NAMES) -> Analysis:
+    """The pieces of a text as somebody who speaks `code` and has these names would read it."""
     text = tidy(text)
-    return Analysis(text, code, tuple(_Cutter(split(text, variants()), lexicon(code)).pieces()))
+    cutter = _Cutter(split(text, variants()), lexicon(code), names)
+    return Analysis(text, code, tuple(cutter.pieces()))
 
 
 def stem(word: str) -> str:
@@ -68,12 +80,20 @@ def stem(word: str) -> str:
     return word
 
 
+@cache
+def _grammar() -> frozenset[str]:
+    return actions() | values() | marks()
+
+
 class _Cutter:
     """Goes over units once, from the beginning."""
 
-    def __init__(self, units: Sequence[Unit], own: Lexicon) -> None:
+    def __init__(self, units: Sequence[Unit], own: Lexicon, names: Names) -> None:
         self._units = units
         self._own = own
+        self._names = names
+        # A number came last: what follows may be its unit
+        self._counted = False
         self._english = lexicon("en")
         self._only_light = True
 
@@ -93,20 +113,59 @@ class _Cutter:
         return _piece(spoken, senses) if spoken and senses else None
 
     def _next(self, position: int) -> tuple[Piece, int]:
+        if self._counted and (measure := self._measure(position)):
+            return measure
         unit = self._units[position]
-        if unit.kind in {Kind.PATH, Kind.MARK}:
+        if unit.kind is Kind.PATH:
+            return _piece([unit]), position + 1
+        form = self._form(position)
+        width = form.width if form else 0
+        for read in (self._named, self._number):
+            found = read(position, width)
+            if found is not None:
+                return found
+        if unit.kind is Kind.MARK:
             return _piece([unit]), position + 1
         if unit.kind is Kind.NUMBER:
             number = from_digits(unit.text, self._own.wording["decimal"])
             return _piece([unit], number=number), position + 1
+        if form is not None:
+            return form, position + form.width
+        return self._numbered(position) or self._unknown(position)
+
+    def _form(self, position: int) -> Piece | None:
+        """The longest form of the vocabulary here, the language's own before an English one."""
+        if self._units[position].kind in {Kind.MARK, Kind.NUMBER}:
+            return None
         for known in (self._own, self._english):
             foreign = known is not self._own
             for form in known.candidates(self._units, position):
                 if self._counts(form, position, foreign=foreign):
                     end = position + len(form.units)
                     piece = _piece(self._units[position:end], form.senses)
-                    return replace(piece, foreign=foreign), end
-        return self._number(position) or self._numbered(position) or self._unknown(position)
+                    return replace(piece, foreign=foreign)
+        return None
+
+    def _measure(self, position: int) -> tuple[Piece, int] | None:
+        """The longest name of a unit after a number."""
+        for width in range(min(MAX_MEASURE_UNITS, len(self._units) - position), 0, -1):
+            units = self._units[position : position + width]
+            if tuple(unit.text for unit in units) in self._own.measures:
+                form = self._form(position)
+                senses = form.senses if form is not None and form.width == width else ()
+                return _piece(units, senses), position + width
+        return None
+
+    def _named(self, position: int, width: int) -> tuple[Piece, int] | None:
+        """An own name, at least as long as what the vocabulary has here."""
+        found = self._names.at(self._units, position)
+        if found is None or found.end - position < width:
+            return None
+        form = self._form(position)
+        whole = form is not None and form.width == found.end - position
+        told = form.senses if form is not None and whole else ()
+        senses = (*found.senses, *(sense for sense in told if sense not in _grammar()))
+        return _piece(self._units[position : found.end], senses), found.end
 
     def _counts(self, form: Form, position: int, *, foreign: bool) -> bool:
         if foreign:
@@ -122,20 +181,17 @@ class _Cutter:
         after = self._own.candidates(self._units, position)
         return bool(after) and not _AFTER_END.isdisjoint(after[0].senses)
 
-    def _number(self, position: int) -> tuple[Piece, int] | None:
-        end = position
-        values: list[float] = []
-        while end < len(self._units):
-            value = self._own.numbers.get(self._units[end].text)
-            if value is None:
-                break
-            values.append(value)
-            end += 1
-        if not values:
+    def _number(self, position: int, width: int) -> tuple[Piece, int] | None:
+        """A spoken number, longer than what the vocabulary has here or with a unit after it."""
+        found = self._own.numerals.read(self._units, position)
+        if found is None or found.end - position < width:
             return None
-        unspaced = self._units[position].kind in UNSPACED
-        number = from_words(values, ten_multiplies=unspaced)
-        return _piece(self._units[position:end], number=number), end
+        tied = found.end - position == width
+        if tied and (found.end >= len(self._units) or not self._measure(found.end)):
+            return None
+        piece = _piece(self._units[position : found.end], number=found.value)
+        # Number words that make no number are a number all the same, of which nothing is known
+        return replace(piece, kind=Kind.NUMBER, numeral=found.kind), found.end
 
     def _numbered(self, position: int) -> tuple[Piece, int] | None:
         """A known name with a number in one word, such as `led2`: also a name of its own."""
@@ -166,6 +222,7 @@ class _Cutter:
         return not self._own.candidates(self._units, position)
 
     def _watch(self, piece: Piece) -> None:
+        self._counted = piece.kind is Kind.NUMBER
         if piece.kind is Kind.MARK:
             self._only_light = self._only_light or piece.text in _SENTENCE_ENDS
         elif not piece.known or not _LIGHT.issuperset(piece.senses):

@@ -72,7 +72,7 @@ class Replies:
         from agent.providers.offline.understanding import understand  # noqa: PLC0415 - see above
 
         *past, turn = turns
-        said = analyse(turn.text, voice.code)
+        said = analyse(turn.text, voice.code, box.names)
         understood = await understand(said, box, past, pending, self._likenesses)
         return understood, _after_calls(understood.step, turn, box, voice)
 
@@ -98,7 +98,7 @@ def _after_first(purpose: str, turn: Turn, box: Toolbox, voice: Voice) -> Step:
     if purpose == UNWATCH:
         from agent.providers.offline.watching import no_longer  # noqa: PLC0415 - it is rare
 
-        return no_longer(analyse(turn.text, voice.code), recalled.result, box)
+        return no_longer(analyse(turn.text, voice.code, box.names), recalled.result, box)
     if recalled.order.tool != MEMORY_RECALL:
         return Tell()
     if purpose == SOURCE:

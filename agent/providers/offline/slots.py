@@ -11,6 +11,7 @@ from typing import Any
 
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.measures import Amount, converted
+from agent.providers.offline.names import PLACE
 from agent.providers.offline.senses import SAME, closeness, neighbours
 from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
@@ -21,6 +22,8 @@ _PER_WORD = 0.2
 _SPELLED_OUT = 0.1
 # Called by another name, it is meant a little less than what has that name for its own
 _ALIAS = 0.9
+# Called by what its owner calls it
+_OWN = 0.5
 # Closer than this, two choices are one question
 _TIE = 0.04
 
@@ -104,6 +107,7 @@ def _best(
 def _ranked(
     choices: tuple[Choice, ...], spelling: str, said: AbstractSet[str], *, whole: bool
 ) -> tuple[float, tuple[Choice, ...]]:
+    choices = _own(choices, said)
     fits = [(_fit(choice, spelling, said, whole=whole), choice) for choice in choices]
     best = max((fit for fit, _ in fits), default=0.0)
     if best <= 0:
@@ -111,8 +115,17 @@ def _ranked(
     return best, tuple(choice for fit, choice in fits if fit > best - _TIE)
 
 
+def _own(choices: tuple[Choice, ...], said: AbstractSet[str]) -> tuple[Choice, ...]:
+    """Those that were called by their own names, or that are where it was said, if any are."""
+    there = tuple(one for one in choices if said & {f"{PLACE}{at}" for at in one.facts.places})
+    named = tuple(one for one in there or choices if one.mark in said)
+    return named or there or choices
+
+
 def _fit(choice: Choice, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:
     """How well the best of a choice's names was said; its own counts a little more."""
+    if choice.mark in said:
+        return SAME + _OWN
     own = _name_fit(choice.name, spelling, said, whole=whole)
     also = [_name_fit(alias, spelling, said, whole=whole) for alias in choice.aliases]
     return max(own, _ALIAS * max(also, default=0.0))
@@ -131,7 +144,8 @@ def _name_fit(name: Name, spelling: str, said: AbstractSet[str], *, whole: bool)
 def _explained(choice: Choice, spelling: str, said: AbstractSet[str]) -> set[str]:
     """What was said of this choice, by any of its names that fit."""
     names = [n for n in (choice.name, *choice.aliases) if _name_fit(n, spelling, said, whole=False)]
-    senses = frozenset().union(*(name.senses for name in names))
+    places = {f"{PLACE}{place}" for place in choice.facts.places}
+    senses = frozenset({choice.mark, *places}).union(*(name.senses for name in names))
     return {one for one in said if one in senses or neighbours(one) & senses}
 
 

@@ -6,15 +6,17 @@ speech is simply never complete.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from agent.messages import Effect, ToolSpec
 from agent.providers.offline.clauses import clauses_of
+from agent.providers.offline.facts import NO_FACTS, Facts, facts_in
 from agent.providers.offline.language import detect
 from agent.providers.offline.lexicon import variants
 from agent.providers.offline.measures import Unit, unit_told
+from agent.providers.offline.names import GROUP, NO_NAMES, PLACE, THING, Names
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.senses import actions, things, values
 from agent.providers.offline.units import split, tidy
@@ -24,8 +26,6 @@ _ABOUT_CHARS = 600
 # Tools change with the hardware: a few sets of them are remembered
 _REMEMBERED_PROFILES = 256
 _WORD_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-./]+")
-# How a schema's description tells what else its choices are called: led (blue led, lamp)
-_ALIASES = re.compile(r"(?:^|,)([^(),]{1,60})\(([^()]{1,200})\)")
 
 MEMORY_STORE = "memory_store"
 MEMORY_RECALL = "memory_recall"
@@ -67,11 +67,18 @@ class Choice:
     text: str
     name: Name
     aliases: tuple[Name, ...] = ()
+    facts: Facts = NO_FACTS
+
+    @property
+    def mark(self) -> str:
+        """The sense that its own names have in a sentence."""
+        return f"{THING}{self.text}"
 
     @property
     def senses(self) -> frozenset[str]:
         """The senses of all its names."""
-        return self.name.senses.union(*(alias.senses for alias in self.aliases))
+        own = self.name.senses | {self.mark}
+        return own.union(*(alias.senses for alias in self.aliases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,8 @@ class Profile:
     words: frozenset[str]
     about: frozenset[str]
     parameters: tuple[Parameter, ...]
+    # What its things are called, and the senses of those names
+    names: Mapping[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -145,6 +154,7 @@ class Toolbox:
     profiles: tuple[Profile, ...]
     # Tools that are found by their words
     speakable: tuple[Profile, ...]
+    names: Names = NO_NAMES
 
     def find(self, name: str) -> Profile | None:
         return next((profile for profile in self.profiles if profile.name == name), None)
@@ -166,7 +176,15 @@ class Toolbox:
 def toolbox(specs: Sequence[ToolSpec]) -> Toolbox:
     profiles = tuple(_profile(_Key(spec)) for spec in specs)
     speakable = tuple(one for one in profiles if not _is_apart(one.name))
-    return Toolbox(profiles, speakable)
+    return Toolbox(profiles, speakable, _all_names(speakable))
+
+
+def _all_names(profiles: Sequence[Profile]) -> Names:
+    senses: dict[tuple[str, ...], frozenset[str]] = {}
+    for profile in profiles:
+        for texts, own in profile.names.items():
+            senses[texts] = senses.get(texts, frozenset()) | own
+    return Names({texts: sorted(found) for texts, found in senses.items()})
 
 
 def _is_apart(name: str) -> bool:
@@ -206,15 +224,39 @@ def _profile(key: _Key) -> Profile:
     properties = _table(spec.parameters.get("properties"))
     required = spec.parameters.get("required")
     needed = frozenset(map(str, required)) if isinstance(required, (list, tuple)) else frozenset()
+    parameters = tuple(
+        _parameter(name, _table(schema), spec.description, required=name in needed)
+        for name, schema in properties.items()
+    )
+    device = next((one for one in parameters if one.choices and not one.switches), None)
     return Profile(
         spec=spec,
         words=words_of(spec.name),
         about=words_of(spec.description[:_ABOUT_CHARS]),
-        parameters=tuple(
-            _parameter(name, _table(schema), spec.description, required=name in needed)
-            for name, schema in properties.items()
-        ),
+        parameters=parameters,
+        names={} if device is None or _is_apart(spec.name) else _names_of(device.choices),
     )
+
+
+def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]]:
+    """All that these things, their places and their groups are called."""
+    found: dict[tuple[str, ...], frozenset[str]] = {}
+    for choice in choices:
+        facts = choice.facts
+        called = [(name, {choice.mark}) for name in (choice.text, *facts.aliases)]
+        called += [(name, {choice.mark, GROUP}) for name in facts.groups]
+        called += [(name, {f"{PLACE}{name}"}) for name in facts.places]
+        for name, senses in called:
+            spelled = spelling_of(name).split()
+            if spelled and not _is_grammar(name):
+                found[tuple(spelled)] = found.get(tuple(spelled), frozenset()) | senses
+    return found
+
+
+def _is_grammar(name: str) -> bool:
+    """It says nothing but what is done and how: an output called "on" is called nothing."""
+    pieces = analyse(_WORD_BORDER.sub(" ", name), "en").pieces
+    return all(piece.senses and not things(piece.senses) for piece in pieces)
 
 
 def _parameter(
@@ -223,12 +265,13 @@ def _parameter(
     options = schema.get("enum")
     kind = schema.get("type")
     longest = _number(schema.get("maxLength"))
-    about = str(schema.get("description", ""))[:_ABOUT_CHARS]
+    described = str(schema.get("description", ""))
+    about = described[:_ABOUT_CHARS]
     return Parameter(
         name=name,
         kind=kind if isinstance(kind, str) else "",
         required=required,
-        choices=_choices(options, about) if isinstance(options, (list, tuple)) else (),
+        choices=_choices(options, described) if isinstance(options, (list, tuple)) else (),
         minimum=_number(schema.get("minimum")),
         maximum=_number(schema.get("maximum")),
         shortest=int(_number(schema.get("minLength")) or 0),
@@ -246,15 +289,11 @@ def _kept_by(name: str, tool_about: str) -> int | None:
 
 def _choices(options: Sequence[Any], description: str) -> tuple[Choice, ...]:
     texts = [(option, str(option)) for option in options if isinstance(option, (str, int, float))]
-    aliases = {name.strip(): also for name, also in _ALIASES.findall(description)}
+    told = facts_in(description)
     return tuple(
-        Choice(
-            option,
-            text,
-            name_of(text),
-            tuple(name_of(alias) for alias in aliases.get(text, "").split(",") if alias.strip()),
-        )
+        Choice(option, text, name_of(text), tuple(map(name_of, facts.aliases)), facts)
         for option, text in texts
+        for facts in [told.get(text, NO_FACTS)]
     )
 
 

@@ -150,7 +150,7 @@ def _read_instead(found: Found, marks: frozenset[str], box: Toolbox) -> Step | N
     """The step of another sentence, in the mood of the message."""
     read = [
         replace(clause, colours=clause.colours | (marks & _MOOD), doubted=not found.sure)
-        for clause in clauses_of(analyse(found.means, found.code))
+        for clause in clauses_of(analyse(found.means, found.code, box.names))
     ]
     if not found.sure and "negate" in marks:
         return None
