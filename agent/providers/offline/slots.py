@@ -119,7 +119,13 @@ def _own(choices: tuple[Choice, ...], said: AbstractSet[str]) -> tuple[Choice, .
     """Those that were called by their own names, or that are where it was said, if any are."""
     there = tuple(one for one in choices if said & {f"{PLACE}{at}" for at in one.facts.places})
     named = tuple(one for one in there or choices if one.mark in said)
-    return named or there or choices
+    # A name of which only a part is in the owner's language: 红色 led
+    longer = tuple(
+        choice
+        for choice in there or choices
+        if choice.name.senses <= said and any(one.name.senses < choice.name.senses for one in named)
+    )
+    return longer or named or there or choices
 
 
 def _fit(choice: Choice, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:

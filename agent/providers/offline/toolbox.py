@@ -25,6 +25,7 @@ from agent.providers.offline.units import split, tidy
 _ABOUT_CHARS = 600
 # Tools change with the hardware: a few sets of them are remembered
 _REMEMBERED_PROFILES = 256
+_NUMBER_BORDER = re.compile(r"(?<=[a-z]{2})(?=[0-9])")
 _WORD_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-./]+")
 
 MEMORY_STORE = "memory_store"
@@ -248,9 +249,15 @@ def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]
         called += [(name, {f"{PLACE}{name}"}) for name in facts.places]
         for name, senses in called:
             spelled = spelling_of(name).split()
-            if spelled and not _is_grammar(name):
-                found[tuple(spelled)] = found.get(tuple(spelled), frozenset()) | senses
+            for texts in _spellings(spelled) if not _is_grammar(name) else ():
+                found[texts] = found.get(texts, frozenset()) | senses
     return found
+
+
+def _spellings(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """A name as it is written, and with its number apart: heater1, heater 1."""
+    apart = [part for text in texts for part in _NUMBER_BORDER.split(text)]
+    return list(dict.fromkeys(one for one in (tuple(texts), tuple(apart)) if one))
 
 
 def _is_grammar(name: str) -> bool:
