@@ -34,6 +34,20 @@ class Place(enum.Enum):
     ALONE = "alone"
 
 
+# Tables of forms; those of one subject stand together and may name what another names too
+_TABLES = (
+    ("words", Place.ANYWHERE),
+    ("acts", Place.ANYWHERE),
+    ("times", Place.ANYWHERE),
+    ("talk", Place.ANYWHERE),
+    ("at_start", Place.START),
+    ("acts_at_start", Place.START),
+    ("times_at_start", Place.START),
+    ("at_end", Place.END),
+    ("acts_at_end", Place.END),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A way to say some senses; a suffix may follow a Korean syllable without a space."""
@@ -146,10 +160,12 @@ def _likenesses(entries: Sequence[Mapping[str, Any]]) -> Iterator[Likeness]:
 def _merged(data: Mapping[str, Any]) -> list[Form]:
     """All forms; one that stands in several tables has the senses of them all."""
     senses: dict[tuple[tuple[str, ...], Place, bool], tuple[str, ...]] = {}
-    for place in (Place.ANYWHERE, Place.START, Place.END):
-        for form in _forms(data.get(place.value, {}), place):
+    for table, place in _TABLES:
+        for form in _forms(data.get(table, {}), place):
             key = (form.units, place, form.suffix)
+            # A verb at the beginning is no thing: lock the door
             anywhere = senses.get((form.units, Place.ANYWHERE, form.suffix), ())
+            anywhere = () if table == "acts_at_start" else anywhere
             known = senses.get(key, anywhere)
             senses[key] = tuple(dict.fromkeys((*known, *form.senses)))
     return [Form(units, meant, place, suffix) for (units, place, suffix), meant in senses.items()]

@@ -193,7 +193,7 @@ class Numerals:
             if _glued(units[divisor.end : start]) != divides or start >= len(units):
                 continue
             share = self._operand(units, start)
-            if share is None or not share.value:
+            if share is None or share.value is None:
                 return Numeral(share.end if share else start, None)
             if divisor.value == _HUNDRED:
                 return Numeral(share.end, share.value, PERCENT)

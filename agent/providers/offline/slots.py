@@ -67,8 +67,10 @@ def fill(profile: Profile, clause: Clause) -> Filled:
             named = max(named, fit)
         for choice in best:
             explained |= _explained(choice, clause.spelling, said)
+    _turn(profile, clause, arguments)
     switched = _fill_booleans(profile, said, arguments)
     numbers = _fill_numbers(profile, clause, arguments)
+    switched = _fill_level(profile, clause, arguments) or switched
     _fill_paths(profile, clause, arguments)
     switched = switched or any(
         one.switches and (one.name in arguments or one.name in tied) for one in profile.parameters
@@ -155,12 +157,55 @@ def _explained(choice: Choice, spelling: str, said: AbstractSet[str]) -> set[str
     return {one for one in said if one in senses or neighbours(one) & senses}
 
 
+def _turn(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> None:
+    """Open and closed, for what is open while it is off."""
+    device, switch = profile.device, profile.switch
+    if device is None or switch is None or switch.name not in arguments:
+        return
+    chosen = next((one for one in device.choices if one.value == arguments.get(device.name)), None)
+    if chosen is None or chosen.facts.opens != "off" or not clause.values <= {"open", "closed"}:
+        return
+    others = [one.value for one in switch.choices if one.value != arguments[switch.name]]
+    if clause.values and len(others) == 1:
+        arguments[switch.name] = others[0]
+
+
 def _fill_booleans(profile: Profile, said: AbstractSet[str], arguments: dict[str, Any]) -> bool:
     wanted = closeness("on", said) - closeness("off", said)
     booleans = [one for one in profile.parameters if one.kind == "boolean" and one.required]
     if wanted and booleans:
         arguments[booleans[0].name] = wanted > 0
     return bool(wanted and booleans)
+
+
+def _fill_level(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> bool:
+    """On and off of an output that takes a level: its ends."""
+    level = level_parameter(profile)
+    if level is None or level.name in arguments or clause.numbers:
+        return False
+    on, off = clause.values & {"on", "open", "high"}, clause.values & {"off", "closed", "low"}
+    if bool(on) == bool(off):
+        return False
+    device = profile.device
+    value = None if device is None else arguments.get(device.name)
+    opens = next(
+        (one.facts.opens for one in (device.choices if device else ()) if one.value == value), "on"
+    )
+    turned = clause.values <= {"open", "closed"} and opens == "off"
+    end = level.maximum if bool(on) != turned else level.minimum
+    arguments[level.name] = fitting_number(level, end or 0.0)
+    return True
+
+
+def level_parameter(profile: Profile) -> Parameter | None:
+    """The share that a tool sets of one of its devices, between two ends."""
+    shares = [
+        one
+        for one in profile.parameters
+        if one.unit and one.unit.kind == "share" and one.minimum is not None
+    ]
+    usable = profile.acts and profile.device is not None and profile.switch is None
+    return shares[0] if usable and len(shares) == 1 and shares[0].maximum is not None else None
 
 
 def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> int:

@@ -21,18 +21,24 @@ from agent.providers.offline.toolbox import Choice, Parameter, Profile, Toolbox,
 from agent.providers.offline.units import Kind
 
 _MOVES = frozenset({Effect.ACTUATE, Effect.HAZARD})
-_ENDS = frozenset("!?。.;\n,、，；")
+_SENTENCE_ENDS = frozenset("!?。.;\n")
+_ENDS = _SENTENCE_ENDS | frozenset(",、，；")
 _ON, _OFF = frozenset({"on", "open", "high"}), frozenset({"off", "closed", "low"})
 # Better than by any kind
 _OWN = 3.0
 _OPENING = frozenset({"open", "closed"})
 _LOOKING = frozenset({"read", "list", "ask"})
+# What reaches beyond its own sentence
+_REACHING = frozenset({"negate", "no", "cancel", "suppose", "report", "later"}) | {
+    *("switch", "set", "move", "on", "off", "open", "closed")
+}
 _VERBS = frozenset({"switch", "set", "move"})
 # Words that say nothing against an act, and those that do only where nothing earlier is meant
 _HARMLESS = frozenset(
     {
-        *("request", "filler", "stop", "greet", "thanks", "object", "done", "lead", "join", "but"),
-        *("all", "both", "yes", "mine", "device", "house", "power", "too"),
+        *("request", "filler", "stop", "greet", "thanks", "object", "done", "lead", "aim", "join"),
+        "but",
+        *("all", "both", "yes", "mine", "too"),
     }
 )
 _POINTING = frozenset(
@@ -88,6 +94,7 @@ class _Clause:
 
     pieces: tuple[Piece, ...]
     amounts: tuple[Amount, ...]
+    sentence: int
 
     @property
     def senses(self) -> frozenset[str]:
@@ -124,13 +131,20 @@ class _Ledger:
         """
         if self._asks and not self._points_back and not self._says("request"):
             return "?"
+        said = {one.sentence for one in self._clauses if self._has_taken(one)}
         for clause in self._clauses:
             if looked and clause.senses & _LOOKING:
+                continue
+            if said and clause.sentence not in said and not clause.senses & _REACHING:
+                # Another sentence that orders nothing: The neighbours were loud
                 continue
             for piece in clause.pieces:
                 if not self._is_accounted(piece, clause):
                     return piece.text
         return None
+
+    def _has_taken(self, clause: _Clause) -> bool:
+        return any(id(piece) in self._taken for piece in clause.pieces)
 
     def untaken(self) -> str:
         """The first word that is not understood at all."""
@@ -244,11 +258,20 @@ class _Ledger:
         if timed and "stop" not in piece.senses:
             return self._is_measured(piece, clause)
         harmless = _HARMLESS | actions() & _VERBS | values()
+        if any(self._is_aimed(one, clause) for one in clause.amounts):
+            harmless |= {"more", "less"} | quantities().keys()
         if self._points_back:
             harmless |= _POINTING
         elif self._says("request") or self._says("object"):
             harmless |= {"particle", "state"}
         return bool(piece.senses) and set(piece.senses) - {"during"} <= harmless
+
+    def _is_aimed(self, amount: Amount, clause: _Clause) -> bool:
+        """It is said that a level ends there, and the number was taken."""
+        first = clause.pieces.index(amount.pieces[0])
+        beside = (*clause.pieces[max(0, first - 2) : first], *clause.pieces[first:][1:3])
+        aimed = any("aim" in piece.senses for piece in beside)
+        return aimed and id(amount.pieces[0]) in self._taken
 
     def _is_measured(self, piece: Piece, clause: _Clause) -> bool:
         """A word about time beside a number that was taken: for 5 seconds, 5 times."""
@@ -268,6 +291,7 @@ def level_of(parameter: Parameter, value: str) -> float | None:
 
 def _clauses(analysis: Analysis) -> list[_Clause]:
     found: list[list[Piece]] = [[]]
+    sentences = [0]
     for piece in analysis.pieces:
         senses = set(piece.senses)
         ends = piece.kind is Kind.MARK and piece.text in _ENDS
@@ -276,10 +300,16 @@ def _clauses(analysis: Analysis) -> list[_Clause]:
         after = ends or (joins and bool(senses & actions()))
         if joins and not after:
             found.append([])
+            sentences.append(sentences[-1])
         found[-1].append(piece)
         if after:
             found.append([])
-    return [_Clause(tuple(one), amounts_of(one, analysis.code)) for one in found if one]
+            sentences.append(sentences[-1] + (ends and piece.text in _SENTENCE_ENDS))
+    return [
+        _Clause(tuple(one), amounts_of(one, analysis.code), sentence)
+        for one, sentence in zip(found, sentences, strict=True)
+        if one
+    ]
 
 
 def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
