@@ -26,6 +26,7 @@ from agent.providers.offline.plan import (
     with_argument,
 )
 from agent.providers.offline.readings import MARGIN, Reading, is_switched, orders, readings
+from agent.providers.offline.refusals import refusal
 from agent.providers.offline.senses import closeness, things
 from agent.providers.offline.slots import best_choices, fill
 from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, spelling_of
@@ -174,11 +175,19 @@ def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None
         return _Meant(instead=Say("supposed"))
     if "mine" in clause.senses and clause.unknown:
         return None
+    if _is_unread_order(looking[0], clause, box):
+        return _Meant(instead=refusal(clause.unknown[0].text, box))
     close = [one for one in looking if one.score > looking[0].score - MARGIN][:MAX_OPTIONS]
     drafts = [draft for reading in close for draft in _drafts(reading)]
     if len(drafts) == 1:
         return _Meant((settle(drafts[0]),))
     return _Meant((_choice_of(drafts),))
+
+
+def _is_unread_order(reading: Reading, clause: Clause, box: Toolbox) -> bool:
+    """Something that is switched was named beside a word that nobody knows: a verb, perhaps."""
+    asked = clause.marks & {"state", "particle", *ASKING} or clause.actions & {"read", "list"}
+    return bool(clause.unknown) and not asked and is_switched(reading, box)
 
 
 def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:

@@ -81,6 +81,8 @@ class Lexicon:
     # What units are called and how they are written, by their texts
     measures: Mapping[tuple[str, ...], str]
     likenesses: tuple[Likeness, ...]
+    # Verbs in two parts, and what both together mean
+    separable: Mapping[tuple[str, str], tuple[str, ...]]
     # Tables of the answers' wording, as they stand in the file
     wording: Mapping[str, Any]
 
@@ -120,6 +122,7 @@ def lexicon(code: str) -> Lexicon:
         alone={form.units: form.senses for form in _forms(data.get("alone", {}), Place.ALONE)},
         numerals=Numerals(data),
         measures=_measures(data),
+        separable=dict(_separable(data.get("separable", {}))),
         likenesses=tuple(_likenesses(data.get("like", ()))),
         wording=data,
     )
@@ -148,6 +151,12 @@ def _forms(table: _Forms, place: Place) -> list[Form]:
         for senses, spellings in table.items()
         for form in spellings
     ]
+
+
+def _separable(table: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
+    for parts, senses in table.items():
+        first, last = _texts(parts)
+        yield (first, last), tuple(senses.split())
 
 
 def _likenesses(entries: Sequence[Mapping[str, Any]]) -> Iterator[Likeness]:

@@ -43,6 +43,11 @@ class Amount:
     # The number and the words of its unit
     pieces: tuple[Piece, ...]
 
+    @property
+    def is_part(self) -> bool:
+        """A part of the whole, said as a word: half, full."""
+        return self.pieces[0].numeral == FRACTION
+
 
 def amounts_of(pieces: Sequence[Piece], code: str) -> tuple[Amount, ...]:
     """The numbers among these pieces, in the order they were said."""
@@ -62,7 +67,7 @@ def unit_told(name: str, description: str) -> Unit | None:
 def converted(amount: Amount, wanted: Unit | None) -> float | None:
     """The number in the unit that is wanted; None when it cannot be meant."""
     unit = amount.unit
-    if _is_part(amount):
+    if amount.is_part:
         share = wanted is not None and wanted.kind == "share" and unit is None
         return round(amount.number * 100, 1) if share else None
     if unit is None:
@@ -76,11 +81,6 @@ def converted(amount: Amount, wanted: Unit | None) -> float | None:
         degrees = unit.symbol == "°" and wanted.kind in _DEGREES
         return amount.number if degrees else None
     return round((plain(amount.number, unit) - wanted.offset) / wanted.factor, _DIGITS)
-
-
-def _is_part(amount: Amount) -> bool:
-    """A part of the whole, said as a word: half, full."""
-    return amount.pieces[0].numeral == FRACTION
 
 
 def plain(number: float, unit: Unit) -> float:

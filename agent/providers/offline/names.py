@@ -13,6 +13,8 @@ from agent.providers.offline.units import UNSPACED, Kind, Unit
 THING, PLACE = "@", "in:"
 # What is said of several things at once
 GROUP = "all"
+# Of a name that says that it is something else: "front door" with "light" is another thing
+NO_LIGHT = "no light"
 # Of plurals and of cases, in the languages that have them
 _ENDINGS = ("", "s", "es", "n", "en", "e", "er", "'s")
 _SHORTEST_INFLECTED = 3
@@ -24,6 +26,8 @@ class Named:
 
     end: int
     senses: tuple[str, ...]
+    # What is called so may be a light: its name says of no other kind that it is one
+    may_light: bool = True
 
 
 class Names:
@@ -32,18 +36,22 @@ class Names:
     def __init__(self, names: Mapping[tuple[str, ...], Iterable[str]]) -> None:
         self._by_first: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
         for texts, senses in names.items():
-            entry = (texts, tuple(dict.fromkeys(senses)))
+            entry = (texts, tuple(sorted(senses)))
             for first in _first_forms(texts):
                 self._by_first.setdefault(first, []).append(entry)
         for entries in self._by_first.values():
             entries.sort(key=lambda entry: -len(entry[0]))
+
+    def __bool__(self) -> bool:
+        return bool(self._by_first)
 
     def at(self, units: Sequence[Unit], position: int) -> Named | None:
         """The longest name that begins at this unit."""
         for texts, senses in self._by_first.get(units[position].text, ()):
             end = position + len(texts)
             if _spelled(texts, units[position:end]) and _stands_alone(units, position, end):
-                return Named(end, senses)
+                told = tuple(one for one in senses if one != NO_LIGHT)
+                return Named(end, told, NO_LIGHT not in senses)
         return None
 
 

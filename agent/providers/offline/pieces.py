@@ -5,7 +5,7 @@ pins and files carry them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -19,7 +19,7 @@ from agent.providers.offline.lexicon import (
     variants,
 )
 from agent.providers.offline.names import NO_NAMES, Names
-from agent.providers.offline.senses import actions, marks, values
+from agent.providers.offline.senses import actions, lights, marks, values
 from agent.providers.offline.units import UNSPACED, Kind, Unit, split, tidy
 
 # What may come before a form that only counts at the beginning
@@ -29,6 +29,8 @@ _AFTER_END = frozenset({"join", "but", "request", "suppose", "later"})
 _SENTENCE_ENDS = frozenset(".!?。\n")
 # Endings that the stem of an unknown English word is told by
 _ENDINGS = ("'s", "ing", "ed", "es", "s")
+# Between a name and a word for its kind
+_LINKING = frozenset({"stop"})
 _SHORTEST_STEM = 3
 _NUMBERED = re.compile(r"([a-z]{2,20})\d{1,4}")
 
@@ -69,7 +71,28 @@ def analyse(text: str, code: str, names: Names = NO_NAMES) -> Analysis:
     """The pieces of a text as somebody who speaks `code` and has these names would read it."""
     text = tidy(text)
     cutter = _Cutter(split(text, variants()), lexicon(code), names)
-    return Analysis(text, code, tuple(cutter.pieces()))
+    pieces = list(cutter.pieces())
+    return Analysis(text, code, tuple(_rejoined(pieces, lexicon(code).separable)))
+
+
+def _rejoined(
+    pieces: list[Piece], separable: Mapping[tuple[str, str], tuple[str, ...]]
+) -> list[Piece]:
+    """A verb whose second part ends its clause means what both mean: führe ... aus."""
+    if not separable:
+        return pieces
+    for place, piece in enumerate(pieces):
+        ends = [at for at in range(place + 1, len(pieces)) if _ends_clause(pieces, at)]
+        senses = separable.get((piece.text, pieces[ends[0]].text)) if ends else None
+        if senses is not None:
+            pieces[place] = replace(piece, senses=senses)
+            pieces[ends[0]] = replace(pieces[ends[0]], senses=("stop",))
+    return pieces
+
+
+def _ends_clause(pieces: Sequence[Piece], place: int) -> bool:
+    after = pieces[place + 1] if place + 1 < len(pieces) else None
+    return after is None or after.kind is Kind.MARK or not _AFTER_END.isdisjoint(after.senses)
 
 
 def stem(word: str) -> str:
@@ -78,6 +101,10 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= _SHORTEST_STEM:
             return word.removesuffix(ending)
     return word
+
+
+def _is_kind(form: Piece) -> bool:
+    return set(form.senses) <= lights()
 
 
 @cache
@@ -158,14 +185,36 @@ class _Cutter:
 
     def _named(self, position: int, width: int) -> tuple[Piece, int] | None:
         """An own name, at least as long as what the vocabulary has here."""
-        found = self._names.at(self._units, position)
+        form = self._form(position)
+        start = position
+        if form is not None and self._names and _is_kind(form):
+            start = self._after_kind(position + form.width)
+        found = self._names.at(self._units, start) if start < len(self._units) else None
+        if start > position and (found is None or not found.may_light):
+            found = self._names.at(self._units, position)
         if found is None or found.end - position < width:
             return None
-        form = self._form(position)
+        if found.may_light:
+            found = replace(found, end=self._past_kind(found.end))
         whole = form is not None and form.width == found.end - position
         told = form.senses if form is not None and whole else ()
         senses = (*found.senses, *(sense for sense in told if sense not in _grammar()))
         return _piece(self._units[position : found.end], senses), found.end
+
+    def _after_kind(self, position: int) -> int:
+        """Where a name may begin after a word for its kind: the light of the ..."""
+        while position < len(self._units):
+            form = self._form(position)
+            if form is None or set(form.senses) - _LINKING:
+                return position
+            position += form.width
+        return position
+
+    def _past_kind(self, end: int) -> int:
+        """The end of a name with the word for its kind, as in "the play corner lights"."""
+        after = self._after_kind(end) if end < len(self._units) else end
+        form = self._form(after) if after < len(self._units) and after - end <= 1 else None
+        return after + form.width if form is not None and _is_kind(form) else end
 
     def _counts(self, form: Form, position: int, *, foreign: bool) -> bool:
         if foreign:

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agent.providers.offline.clauses import Clause
-from agent.providers.offline.measures import TIME
+from agent.providers.offline.measures import TIME, Amount
 from agent.providers.offline.senses import actions, closeness, hardware, quantities, things
 from agent.providers.offline.slots import Filled, fill
 from agent.providers.offline.toolbox import ORDERS, Profile, Toolbox
@@ -62,8 +62,17 @@ def orders(clause: Clause) -> bool:
         return "delete" in clause.actions
     if clause.actions & ORDERS:
         return True
-    bare = not clause.marks & {"state", "question", "ask", "fact"}
+    bare = not clause.marks & {"state", "question", "ask", "fact", "above", "below"}
+    if bare and "read" not in clause.actions and (
+        clause.aims or any(_is_level(one) for one in clause.amounts)
+    ):
+        return True
     return bool(clause.values) and bare and "read" not in clause.actions
+
+
+def _is_level(amount: Amount) -> bool:
+    """A share: said of an output, it is where that is to be."""
+    return amount.is_part or (amount.unit is not None and amount.unit.kind == "share")
 
 
 def readings(clause: Clause, box: Toolbox, *, acting: bool) -> list[Reading]:

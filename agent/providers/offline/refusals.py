@@ -8,7 +8,7 @@ def refusal(word: str, box: Toolbox) -> Say:
     """The sentence for an order that was not read whole."""
     there = list(
         dict.fromkeys(
-            choice.facts.aliases[0] if choice.facts.aliases else choice.text.replace("_", " ")
+            choice.shown.replace("_", " ")
             for profile in box.speakable
             if profile.acts and profile.device
             for choice in profile.device.choices

@@ -7,18 +7,18 @@ speech is simply never complete.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from agent.messages import Effect, ToolSpec
 from agent.providers.offline.clauses import clauses_of
 from agent.providers.offline.facts import NO_FACTS, Facts, facts_in
 from agent.providers.offline.language import detect
-from agent.providers.offline.lexicon import variants
+from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
 from agent.providers.offline.measures import Unit, unit_told
-from agent.providers.offline.names import GROUP, NO_NAMES, PLACE, THING, Names
+from agent.providers.offline.names import GROUP, NO_LIGHT, NO_NAMES, PLACE, THING, Names
 from agent.providers.offline.pieces import analyse
-from agent.providers.offline.senses import actions, things, values
+from agent.providers.offline.senses import actions, kinds, things, values
 from agent.providers.offline.units import split, tidy
 
 # Descriptions say what they say at the beginning
@@ -69,6 +69,12 @@ class Choice:
     name: Name
     aliases: tuple[Name, ...] = ()
     facts: Facts = NO_FACTS
+
+    @property
+    def shown(self) -> str:
+        """What it is called in an answer: its owner's word where its own name is a number."""
+        numbered = any(char.isdigit() for char in self.text)
+        return self.facts.aliases[0] if numbered and self.facts.aliases else self.text
 
     @property
     def mark(self) -> str:
@@ -244,11 +250,14 @@ def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]
     found: dict[tuple[str, ...], frozenset[str]] = {}
     for choice in choices:
         facts = choice.facts
+        called: list[tuple[str, set[str]]]
         called = [(name, {choice.mark}) for name in (choice.text, *facts.aliases)]
         called += [(name, {choice.mark, GROUP}) for name in facts.groups]
         called += [(name, {f"{PLACE}{name}"}) for name in facts.places]
         for name, senses in called:
             spelled = spelling_of(name).split()
+            if not lights_only(name):
+                senses = senses | {NO_LIGHT}
             for texts in _spellings(spelled) if not _is_grammar(name) else ():
                 found[texts] = found.get(texts, frozenset()) | senses
     return found
@@ -258,6 +267,28 @@ def _spellings(texts: Sequence[str]) -> list[tuple[str, ...]]:
     """A name as it is written, and with its number apart: heater1, heater 1."""
     apart = [part for text in texts for part in _NUMBER_BORDER.split(text)]
     return list(dict.fromkeys(one for one in (tuple(texts), tuple(apart)) if one))
+
+
+def lights_only(name: str) -> bool:
+    """Nothing in a name says that it is something else than a light, also not its last word's end."""
+    last = spelling_of(name).split()[-1:]
+    joined = "".join(spelling_of(name).split())
+    ends = any(
+        joined.endswith(form) or "".join(last).endswith(form) for form in _other_kinds()
+    )
+    return not ends and not words_of(name) & kinds()
+
+
+@cache
+def _other_kinds() -> tuple[str, ...]:
+    """What things that are no light are called, in every language."""
+    return tuple(
+        "".join(form.units)
+        for code in LANGUAGES
+        for forms in lexicon(code).forms.values()
+        for form in forms
+        if kinds().intersection(form.senses) and len("".join(form.units)) > 1
+    )
 
 
 def _is_grammar(name: str) -> bool:

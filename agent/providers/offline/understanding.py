@@ -16,7 +16,17 @@ from agent.providers.offline.followups import followup
 from agent.providers.offline.likeness import VERY_ALIKE, Found, Likenesses
 from agent.providers.offline.origins import about_origin
 from agent.providers.offline.pieces import Analysis, analyse
-from agent.providers.offline.plan import MAX_CALLS, Ask, Do, Order, Say, Step
+from agent.providers.offline.plan import (
+    MAX_CALLS,
+    Ask,
+    Do,
+    Draft,
+    Order,
+    Say,
+    Step,
+    confirmation,
+    step_of,
+)
 from agent.providers.offline.refusals import refusal
 from agent.providers.offline.remembering import about_memory, asks_memory
 from agent.providers.offline.replies import overrides, replied
@@ -71,7 +81,12 @@ def _verified(understood: Understanding, box: Toolbox) -> Step:
     said = understood.instead or understood.analysis
     scope = Scope.REPLY if understood.replied else Scope.EARLIER if step.earlier else Scope.MESSAGE
     fault = fault_in(step.orders, said, box, scope)
-    return step if fault is None else refusal(fault.word, box)
+    if fault is None:
+        return step
+    drafts = [Draft(profile, one.arguments) for one in step.orders if (profile := box.find(one.tool))]
+    if fault.is_half_named and not fault.word and len(drafts) == 1:
+        return step_of((confirmation(tuple(drafts), ""),))
+    return refusal(fault.word, box)
 
 
 async def _read(

@@ -65,6 +65,8 @@ class Fault:
     """Why an act does not happen: the word that is not accounted for, or none for the whole."""
 
     word: str = ""
+    # A thing was named, but not by the whole of any of its names
+    is_half_named: bool = False
 
 
 def fault_in(
@@ -77,7 +79,7 @@ def fault_in(
     ledger = _Ledger(analysis, box, scope)
     for order, profile in moving:
         if not ledger.takes(order, profile):
-            return Fault(ledger.untaken())
+            return Fault(ledger.untaken(), is_half_named=ledger.is_half_named)
     looked = len(moving) < len(orders)
     left = ledger.left(looked=looked)
     return None if left is None else Fault(left)
@@ -109,6 +111,7 @@ class _Ledger:
         self._scope = scope
         self._points_back = scope is not Scope.MESSAGE
         self._taken: set[int] = set()
+        self.is_half_named = False
         self._clauses = _clauses(analysis)
         self._asks = "?" in analysis.text.replace("？", "?")
 
@@ -168,7 +171,9 @@ class _Ledger:
             named = profile.words & said or _spelled(profile, clause)
         else:
             fits = _best(choices, said)
-            named = fits[choice.text] > 0 and fits[choice.text] == max(fits.values())
+            best = fits[choice.text] == max(fits.values())
+            named = best and fits[choice.text] > 0
+            self.is_half_named |= not named and bool(said & choice.name.senses)
         if named:
             self._take(clause, choice, profile)
         return bool(named)
@@ -318,7 +323,8 @@ def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for one in choices:
         names = [one.name.senses, *(alias.senses for alias in one.aliases)]
-        spoken = max(sum(closeness(s, said) for s in senses) / len(senses) for senses in names)
+        # Half a name names nothing: which lamp is for the person to say
+        spoken = max(min(closeness(sense, said) for sense in senses) for senses in names)
         longer = len(one.name.senses) > 1 and one.name.senses <= said
         by_kind = spoken if not marks or longer else 0.0
         found[one.text] = _OWN if one.mark in said and not longer else by_kind + _OWN * longer

@@ -154,6 +154,7 @@ class Voice:
         text = option.choice.text
         if not text:
             return self._deed_of(option.drafts[0])
+        text = option.choice.shown
         return self.value(text) if text in self._table("values") else self.thing(text)
 
     def _deed_of(self, draft: Draft) -> str:
@@ -162,7 +163,7 @@ class Voice:
     def _help(self, profile: Profile) -> str:
         lines = self._table("help")
         device = profile.device
-        names = [choice.text for choice in device.choices] if device else []
+        names = [choice.shown for choice in device.choices] if device else []
         slots = {
             "choices": self.listing([self.thing(name) for name in names], "and"),
             "example": self.thing(names[0]) if names else "",
@@ -199,6 +200,9 @@ def subject(order: Order, profile: Profile | None) -> str:
     """The name of what an order is about: the device chosen, else the last thing in its name."""
     if profile is not None and profile.device is not None:
         chosen = order.arguments.get(profile.device.name)
+        known = next((one for one in profile.device.choices if one.value == chosen), None)
+        if known is not None:
+            return known.shown
         if isinstance(chosen, str):
             return chosen
     words = order.tool.split("_")
