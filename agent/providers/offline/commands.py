@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS, ONLY_NOW, doubt
 from agent.providers.offline.clauses import Clause
+from agent.providers.offline.everything import all_at_rest
 from agent.providers.offline.plan import (
     MAX_CALLS,
     MAX_OPTIONS,
@@ -186,7 +187,8 @@ def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None
 
 def _is_unread_order(reading: Reading, clause: Clause, box: Toolbox) -> bool:
     """Something that is switched was named beside a word that nobody knows: a verb, perhaps."""
-    asked = clause.marks & {"state", "particle", *ASKING} or clause.actions & {"read", "list"}
+    asking = {"particle", *ASKING} - ({"question"} if "request" in clause.marks else set())
+    asked = clause.marks & {"state", *asking} or clause.actions & {"read", "list"}
     return bool(clause.unknown) and not asked and is_switched(reading, box)
 
 
@@ -286,9 +288,15 @@ def _without_named_device(draft: Draft, clause: Clause) -> _Meant:
 def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
     """All devices at once: switched off without a question, anything else with one."""
     drafts = tuple(draft for profile in box.speakable for draft in _all_of(profile, clause))
-    if not drafts:
+    resting = all_at_rest(box, clause.senses) if clause.values == {"off"} else ()
+    if not drafts and not resting:
         return None
-    plain = "off" in clause.values and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
+    if clause.unknown:
+        # Something was named that is not here: not everything is meant
+        return _Meant(instead=refusal(clause.unknown[0].text, box))
+    if resting:
+        drafts = tuple(Draft(found, o.arguments) for o in resting if (found := box.find(o.tool)))
+    plain = bool(resting) and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
     if plain and not clause.doubted and len(drafts) <= MAX_CALLS:
         return _Meant(tuple(settle(draft) for draft in drafts))
     return _Meant((confirmation(drafts[:MAX_CALLS], ""),))

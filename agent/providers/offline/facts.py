@@ -34,9 +34,7 @@ NO_FACTS = Facts()
 
 def facts_in(description: str) -> Mapping[str, Facts]:
     """The facts of each choice that a description tells of."""
-    return {
-        name.strip(): _facts(told) for name, told in _ENTRY.findall(description[:_MAX_CHARS])
-    }
+    return {name.strip(): _facts(told) for name, told in _ENTRY.findall(description[:_MAX_CHARS])}
 
 
 def _facts(told: str) -> Facts:

@@ -7,7 +7,7 @@ said how long something lasts, not when it begins.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from agent.providers.offline.lexicon import concepts, lexicon, variants
 from agent.providers.offline.numerals import FRACTION, PERCENT
@@ -15,6 +15,8 @@ from agent.providers.offline.pieces import Piece
 from agent.providers.offline.units import split, tidy
 
 TIME = "time"
+# Words beside numbers are few
+_REMEMBERED_SPELLINGS = 512
 # How a schema tells its unit: in the description, or at the end of the name
 _TOLD = re.compile(r"\bin (\S+?)[.,;)]?(?:\s|$)", re.IGNORECASE)
 # In a unit's place: a degree may be of an angle or of a temperature
@@ -132,6 +134,7 @@ def _spelled(spelling: str) -> Unit | None:
     return None if symbol is None else _units()[symbol]
 
 
+@lru_cache(_REMEMBERED_SPELLINGS)
 def _symbol(spelling: str, code: str) -> str | None:
     texts = tuple(unit.text for unit in split(tidy(spelling), variants()))
     return lexicon(code).measures.get(texts)

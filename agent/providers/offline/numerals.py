@@ -59,7 +59,9 @@ class Numerals:
         self._rest: tuple[str, ...] = tuple(rules.get("rest", ()))
         self._names_gaps: bool = rules.get("names_gaps", False)
         measures = vocabulary["measures"].values()
-        self._counters = tuple(_folded(word).replace(" ", "") for forms in measures for word in forms)
+        self._counters = tuple(
+            _folded(word).replace(" ", "") for forms in measures for word in forms
+        )
         self._longest_unit = max(map(len, self._counters), default=0)
         self._longest = max(map(len, (*self._words, *self._fractions)), default=1)
         known = (*self._words, *inside, *self._below, *self._hundreds, *self._fractions)

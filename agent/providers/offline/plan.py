@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
 # More calls than this out of one message are not what somebody meant
-MAX_CALLS = 16
+MAX_CALLS = 64
 # More choices than this are not read out
 MAX_OPTIONS = 12
 

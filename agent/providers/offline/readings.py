@@ -63,8 +63,10 @@ def orders(clause: Clause) -> bool:
     if clause.actions & ORDERS:
         return True
     bare = not clause.marks & {"state", "question", "ask", "fact", "above", "below"}
-    if bare and "read" not in clause.actions and (
-        clause.aims or any(_is_level(one) for one in clause.amounts)
+    if (
+        bare
+        and "read" not in clause.actions
+        and (clause.aims or any(_is_level(one) for one in clause.amounts))
     ):
         return True
     return bool(clause.values) and bare and "read" not in clause.actions

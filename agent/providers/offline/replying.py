@@ -14,6 +14,7 @@ from agent.messages import ToolCall, ToolSpec
 from agent.providers.base import ChatRequest, ChatResponse, Stop
 from agent.providers.offline.answers import answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
+from agent.providers.offline.everything import all_at_rest, told_at_rest
 from agent.providers.offline.likeness import Likenesses
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
@@ -132,6 +133,10 @@ def _response(
 def _results(
     exchanges: Sequence[Exchange], understood: "Understanding", box: Toolbox, voice: Voice
 ) -> str:
+    meant = understood.step
+    orders = meant.orders if isinstance(meant, Do) else ()
+    if len(orders) > 1 and tuple(one.order for one in exchanges) == orders == all_at_rest(box):
+        return told_at_rest(exchanges, box, voice)
     done = exchanges[-1].order.tool
     looked_up = next((before for tool, before in _LOOKED_UP.items() if done.endswith(tool)), "")
     recalls = [one for one in exchanges[:-1] if looked_up and one.order.tool.endswith(looked_up)]

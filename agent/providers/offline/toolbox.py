@@ -273,9 +273,7 @@ def lights_only(name: str) -> bool:
     """Nothing in a name says that it is something else than a light, also not its last word's end."""
     last = spelling_of(name).split()[-1:]
     joined = "".join(spelling_of(name).split())
-    ends = any(
-        joined.endswith(form) or "".join(last).endswith(form) for form in _other_kinds()
-    )
+    ends = any(joined.endswith(form) or "".join(last).endswith(form) for form in _other_kinds())
     return not ends and not words_of(name) & kinds()
 
 

@@ -83,7 +83,9 @@ def _verified(understood: Understanding, box: Toolbox) -> Step:
     fault = fault_in(step.orders, said, box, scope)
     if fault is None:
         return step
-    drafts = [Draft(profile, one.arguments) for one in step.orders if (profile := box.find(one.tool))]
+    drafts = [
+        Draft(profile, one.arguments) for one in step.orders if (profile := box.find(one.tool))
+    ]
     if fault.is_half_named and not fault.word and len(drafts) == 1:
         return step_of((confirmation(tuple(drafts), ""),))
     return refusal(fault.word, box)
@@ -191,9 +193,7 @@ async def _by_likeness(
     return None if step is None else (step, None)
 
 
-def _read_instead(
-    found: Found, said: Analysis, marks: frozenset[str], box: Toolbox
-) -> Step | None:
+def _read_instead(found: Found, said: Analysis, marks: frozenset[str], box: Toolbox) -> Step | None:
     """The step of another sentence, in the mood of the message."""
     read = [
         replace(clause, colours=clause.colours | (marks & _MOOD), doubted=not found.sure)

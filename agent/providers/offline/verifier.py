@@ -7,12 +7,13 @@ fault: then nothing is done, and the person is told which word it was.
 """
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from agent.messages import Effect
-from agent.providers.offline.measures import TIME, Amount, amounts_of, converted
+from agent.providers.offline.everything import rest_of
+from agent.providers.offline.measures import Amount, amounts_of, converted
 from agent.providers.offline.names import PLACE
 from agent.providers.offline.pieces import Analysis, Piece
 from agent.providers.offline.plan import Order
@@ -122,8 +123,10 @@ class _Ledger:
         choices = () if device is None else device.choices
         choice = next((one for one in choices if one.value == value), None)
         homes = [one for one in self._clauses if self._names(one, choice, choices, profile)]
-        if not homes and (self._points_back or self._is_all()):
+        if not homes and self._points_back:
             homes = list(self._clauses)
+        if self._rests(order, profile, choice) and (homes or self._is_all()):
+            return True
         return any(self._agrees(clause, order, profile, choice) for clause in homes)
 
     def left(self, *, looked: bool) -> str | None:
@@ -142,9 +145,18 @@ class _Ledger:
                 # Another sentence that orders nothing: The neighbours were loud
                 continue
             for piece in clause.pieces:
-                if not self._is_accounted(piece, clause):
+                if not self._is_accounted(piece, clause) or self._turns_back(piece, clause):
                     return piece.text
         return None
+
+    def _turns_back(self, piece: Piece, clause: _Clause) -> bool:
+        """A value of no thing of its own, which is not that of the things: on and off."""
+        said = set(piece.senses) & (_ON | _OFF)
+        if not said or self._has_taken(clause):
+            return False
+        taken = [one.senses for one in self._clauses if self._has_taken(one)]
+        others = frozenset().union(*taken) & (_ON | _OFF)
+        return bool(others) and bool(said & _ON) != bool(others & _ON)
 
     def _has_taken(self, clause: _Clause) -> bool:
         return any(id(piece) in self._taken for piece in clause.pieces)
@@ -168,7 +180,7 @@ class _Ledger:
         """The clause names this thing, and none of the others better."""
         said = clause.senses | {f"~{one.text}" for one in clause.pieces} | _joined(clause.pieces)
         if choice is None:
-            named = profile.words & said or _spelled(profile, clause)
+            named = bool(profile.words & said)
         else:
             fits = _best(choices, said)
             best = fits[choice.text] == max(fits.values())
@@ -207,11 +219,21 @@ class _Ledger:
         self._take_quantities(clause, profile, choice)
         return True
 
+    def _rests(self, order: Order, profile: Profile, choice: Choice | None) -> bool:
+        """Everything was to be off, and this is the rest of that thing."""
+        said = frozenset().union(*(clause.senses for clause in self._clauses))
+        if choice is None or "all" not in said or said & (_ON | _OFF) != {"off"}:
+            return False
+        rest = rest_of(profile, choice)
+        return rest is not None and all(order.arguments.get(k) == v for k, v in rest.items())
+
     def _value_for(self, clause: _Clause) -> frozenset[str] | None:
         """On or off as it was said for a clause; None where both were."""
         place = self._clauses.index(clause)
         around = [clause, *reversed(self._clauses[:place]), *self._clauses[place + 1 :]]
-        said = next((one.senses & (_ON | _OFF) for one in around if one.senses & (_ON | _OFF)), None)
+        said = next(
+            (one.senses & (_ON | _OFF) for one in around if one.senses & (_ON | _OFF)), None
+        )
         if said is None:
             return frozenset()
         return None if said & _ON and said & _OFF else said
@@ -227,7 +249,10 @@ class _Ledger:
         if parameter.switches:
             return self._points_back if not said else _value(said, choice) == _plain(given)
         if not isinstance(given, (int, float)):
-            return any(str(given).casefold() in _text(one) for one in self._clauses)
+            words = str(given).casefold().split()
+            spoken = [piece for one in self._clauses for piece in one.pieces if piece.text in words]
+            self._taken |= {id(piece) for piece in spoken}
+            return {piece.text for piece in spoken} >= set(words)
         for amount in amounts:
             if _is_close(converted(amount, parameter.unit), given):
                 self._taken |= {id(piece) for piece in amount.pieces}
@@ -321,14 +346,28 @@ def _best(choices: Sequence[Choice], said: frozenset[str]) -> dict[str, float]:
     """How well each thing was named: by its owner's name, by its kind, by a near kind."""
     marks = {one.mark for one in choices} & said
     found: dict[str, float] = {}
+    several = bool({"all", "both"} & said)
+    alike = Counter(_kind(one) for one in choices)
     for one in choices:
         names = [one.name.senses, *(alias.senses for alias in one.aliases)]
+        if several and alike[_kind(one)] > 1 and _kind(one):
+            # Heater 1 and heater 2 are all heaters
+            names.append(_kind(one))
+        there = {f"{PLACE}{place}" for place in one.facts.places} & said
+        if several and there and not marks:
+            found[one.text] = _OWN
+            continue
         # Half a name names nothing: which lamp is for the person to say
         spoken = max(min(closeness(sense, said) for sense in senses) for senses in names)
         longer = len(one.name.senses) > 1 and one.name.senses <= said
         by_kind = spoken if not marks or longer else 0.0
         found[one.text] = _OWN if one.mark in said and not longer else by_kind + _OWN * longer
     return found
+
+
+def _kind(choice: Choice) -> frozenset[str]:
+    """What a thing with a number is called without it."""
+    return frozenset(one for one in choice.name.senses if not one.startswith("~"))
 
 
 def _value(said: frozenset[str], choice: Choice | None) -> str:
@@ -348,12 +387,3 @@ def _is_close(said: float | None, given: float) -> bool:
 
 def _joined(pieces: Sequence[Piece]) -> frozenset[str]:
     return frozenset(f"~{one.text}{two.text}" for one, two in zip(pieces, pieces[1:], strict=False))
-
-
-def _spelled(profile: Profile, clause: _Clause) -> bool:
-    words = set(spelling_of(profile.name).split())
-    return any(piece.text in words for piece in clause.pieces)
-
-
-def _text(clause: _Clause) -> str:
-    return " ".join(piece.text for piece in clause.pieces)
