@@ -174,7 +174,7 @@ def _board_tools(
     settings: Settings, boards: Sequence[SerialBoard], lights: Sequence[StatusLight | None]
 ) -> Iterator[Callable[[], tuple[AnyTool, ...]]]:
     for wanted, board, light in zip(settings.every_board(), boards, lights, strict=True):
-        named = {*wanted.pins, *(one for pin in wanted.pins.values() for one in pin.aliases)}
+        named = {*wanted.pins, *(one for pin in wanted.pins.values() for one in pin.called)}
         yield BoardTools(board, light.moved if light else None, named).tools
         yield ReflexTools(board).tools
 

@@ -39,6 +39,7 @@ from agent.tools.base import (
     ToolContext,
 )
 from agent.tools.board_words import description_of, limits_in_words, limits_of, refusal_of, word_of
+from agent.tools.choice import facts_of, told_of
 
 _EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
 # Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
@@ -286,7 +287,7 @@ def _type_of(manifest: Manifest, field: Field) -> Any:
     if field.pins:
         pins = manifest.pins_that_can(field.pins)
         names: Any = Literal[tuple(pin.name for pin in pins)]
-        known = ", ".join(_with_aliases(pin) for pin in pins if pin.aliases)
+        known = ", ".join(told for pin in pins if (told := _told(pin)))
         return Annotated[names, msgspec.Meta(description=known)] if known else names
     if field.choices:
         return Literal[field.choices]
@@ -318,8 +319,9 @@ def _number_type(field: Field) -> Any:
     return Annotated[kind, msgspec.Meta(**limits)] if limits else kind
 
 
-def _with_aliases(pin: Pin) -> str:
-    return f"{pin.name} ({', '.join(pin.aliases)})"
+def _told(pin: Pin) -> str:
+    facts = facts_of(pin.place, pin.groups, pin.opens, "on" if pin.safe else "off")
+    return told_of(pin.name, pin.aliases, facts)
 
 
 def _synonyms(manifest: Manifest, field: Field) -> dict[str, str]:

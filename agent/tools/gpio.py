@@ -11,7 +11,7 @@ from agent.passage import Fact, Provenance, configured, fields, own
 from agent.peripherals.gpio import PiPins
 from agent.peripherals.settings import PiPinSettings
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
-from agent.tools.choice import one_of
+from agent.tools.choice import facts_of, one_of
 from agent.tools.pins import in_time
 
 _SWITCH = ("off", "on")
@@ -108,8 +108,12 @@ def _arguments(
     fits: Callable[[PiPinSettings], bool],
     *further: tuple[str, Any],
 ) -> type[Arguments]:
-    names = {name: pin.aliases for name, pin in pins.pins.items() if fits(pin)}
-    fields = [("pin", one_of(names)), *further]
+    known = {name: pin for name, pin in pins.pins.items() if fits(pin)}
+    names = {name: (*pin.aliases, *pin.also) for name, pin in known.items()}
+    facts = {
+        name: facts_of(pin.place, pin.group, pin.opens, pin.safe) for name, pin in known.items()
+    }
+    fields = [("pin", one_of(names, facts)), *further]
     made = msgspec.defstruct(f"{tool}_arguments", fields, bases=(Arguments,), frozen=True)
     return cast("type[Arguments]", made)
 

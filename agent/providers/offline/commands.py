@@ -174,10 +174,12 @@ def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None
         return _Meant(instead=Say("left_alone"))
     if "suppose" in marks and "read" not in clause.actions and is_switched(looking[0], box):
         return _Meant(instead=Say("supposed"))
-    if "mine" in clause.senses and clause.unknown:
+    if clause.unknown and "mine" in clause.senses:
         return None
-    if _is_unread_order(looking[0], clause, box):
-        return _Meant(instead=refusal(clause.unknown[0].text, box))
+    return _unread_order(looking[0], clause, box) or _looked(looking)
+
+
+def _looked(looking: list[Reading]) -> _Meant:
     close = [one for one in looking if one.score > looking[0].score - MARGIN][:MAX_OPTIONS]
     drafts = [draft for reading in close for draft in _drafts(reading)]
     if len(drafts) == 1:
@@ -185,11 +187,13 @@ def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None
     return _Meant((_choice_of(drafts),))
 
 
-def _is_unread_order(reading: Reading, clause: Clause, box: Toolbox) -> bool:
+def _unread_order(reading: Reading, clause: Clause, box: Toolbox) -> _Meant | None:
     """Something that is switched was named beside a word that nobody knows: a verb, perhaps."""
     asking = {"particle", *ASKING} - ({"question"} if "request" in clause.marks else set())
     asked = clause.marks & {"state", *asking} or clause.actions & {"read", "list"}
-    return bool(clause.unknown) and not asked and is_switched(reading, box)
+    if not clause.unknown or asked or not is_switched(reading, box):
+        return None
+    return _Meant(instead=refusal(clause.unknown[0].text, box))
 
 
 def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:

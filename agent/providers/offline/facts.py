@@ -1,4 +1,4 @@
-"""Facts of a pin as a tool's schema tells them: other names, place, groups, what opens it, its rest.
+"""Facts of a pin as a tool's schema tells them: other names, place, groups, what opens it.
 
 They stand in brackets after its name: `led (blue led, lamp; in kitchen; of lamps; opens off)`. The
 same words tell a language model.

@@ -1,7 +1,7 @@
 """Names of the owner's own things in text: pins, their other names, their places and groups.
 
-They come before the vocabulary: a pin called "open door" is one, whatever "open" means. The last word
-of a name may have an ending, and a word that only says its kind (light, script) may stand beside it.
+They come before the vocabulary: a pin called "open door" is one, whatever "open" means. The last
+word of a name may have an ending.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -147,14 +147,11 @@ class _Cutter:
             return _piece([unit]), position + 1
         form = self._form(position)
         width = form.width if form else 0
-        for read in (self._named, self._number):
-            found = read(position, width)
-            if found is not None:
-                return found
-        if unit.kind is Kind.MARK:
-            return _piece([unit]), position + 1
-        if unit.kind is Kind.NUMBER:
-            number = from_digits(unit.text, self._own.wording["decimal"])
+        if found := self._named(position, width) or self._number(position, width):
+            return found
+        if unit.kind in {Kind.MARK, Kind.NUMBER}:
+            is_number = unit.kind is Kind.NUMBER
+            number = from_digits(unit.text, self._own.wording["decimal"]) if is_number else None
             return _piece([unit], number=number), position + 1
         if form is not None:
             return form, position + form.width

@@ -1,4 +1,4 @@
-"""Refusals: why nothing was done, by the word that was not understood, and what there is instead."""
+"""Refusals: why nothing was done, by the word that was not known, and what there is instead."""
 
 from agent.providers.offline.plan import MAX_OPTIONS, Say
 from agent.providers.offline.toolbox import Toolbox

@@ -256,10 +256,9 @@ def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]
         called += [(name, {f"{PLACE}{name}"}) for name in facts.places]
         for name, senses in called:
             spelled = spelling_of(name).split()
-            if not lights_only(name):
-                senses = senses | {NO_LIGHT}
+            other = frozenset() if lights_only(name) else {NO_LIGHT}
             for texts in _spellings(spelled) if not _is_grammar(name) else ():
-                found[texts] = found.get(texts, frozenset()) | senses
+                found[texts] = found.get(texts, frozenset()) | senses | other
     return found
 
 
@@ -270,7 +269,7 @@ def _spellings(texts: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def lights_only(name: str) -> bool:
-    """Nothing in a name says that it is something else than a light, also not its last word's end."""
+    """Nothing in a name says that it is something else than a light, nor how it ends."""
     last = spelling_of(name).split()[-1:]
     joined = "".join(spelling_of(name).split())
     ends = any(joined.endswith(form) or "".join(last).endswith(form) for form in _other_kinds())

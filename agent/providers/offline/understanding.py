@@ -121,7 +121,9 @@ async def _read(
 
 def _heeding(reply: Step, asked: Ask) -> Step:
     """What follows from a question heeds what the question heeded."""
-    return replace(reply, earlier=True) if isinstance(reply, (Do, Ask)) else reply
+    if isinstance(reply, (Do, Ask)) and asked.earlier:
+        return replace(reply, earlier=True)
+    return reply
 
 
 def _by_words(

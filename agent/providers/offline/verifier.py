@@ -10,6 +10,7 @@ import enum
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from agent.messages import Effect
 from agent.providers.offline.everything import rest_of
@@ -386,4 +387,4 @@ def _is_close(said: float | None, given: float) -> bool:
 
 
 def _joined(pieces: Sequence[Piece]) -> frozenset[str]:
-    return frozenset(f"~{one.text}{two.text}" for one, two in zip(pieces, pieces[1:], strict=False))
+    return frozenset(f"~{one.text}{two.text}" for one, two in pairwise(pieces))

@@ -96,9 +96,10 @@ async def _said(provider: OfflineProvider, asked: Iterable[Case]) -> list[Said]:
     said: list[Said] = []
     for case in asked:
         _ = case.home.tools
-        began_s = time.perf_counter()
+        # Of the processor: others share this machine
+        began_s = time.process_time()
         response = await _answer(provider, case)
-        took_ms = (time.perf_counter() - began_s) * 1e3
+        took_ms = (time.process_time() - began_s) * 1e3
         said.append(Said(case, response, verdict(case, response), took_ms))
     return said
 
