@@ -30,7 +30,7 @@ from agent.providers.offline.readings import MARGIN, Reading, is_switched, order
 from agent.providers.offline.refusals import refusal
 from agent.providers.offline.senses import closeness, things
 from agent.providers.offline.slots import best_choices, fill
-from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, spelling_of
+from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, bare_light, spelling_of
 from agent.providers.offline.units import Kind
 
 # What was, who did it and what a document says, no reading of a pin tells
@@ -39,6 +39,8 @@ _ELSEWHERE = frozenset({"past", "fact", "sheet"})
 _RELATIVE = frozenset({"more", "less"})
 # More clauses than this are a story
 _MAX_CLAUSES = 8
+# As if it had been said
+_LIT = ("switch", "on")
 # So many unknown words in another clause make the orders of its sentence doubtful; a name does not
 _UNKNOWN_ELSEWHERE = 2
 
@@ -133,6 +135,7 @@ def _is_lendable(senses: Sequence[str], lender: Clause) -> bool:
 
 
 def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
+    clause = _lit(clause, box)
     acting = readings(clause, box, acting=True)
     looking = readings(clause, box, acting=False)
     marks = clause.marks
@@ -149,6 +152,15 @@ def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
     if acting and not looking and "suppose" in marks:
         return _Meant(instead=Say("supposed"))
     return _look(looking, clause, box)
+
+
+def _lit(clause: Clause, box: Toolbox) -> Clause:
+    """The name of a light alone: it is to be on."""
+    devices = [one.device for one in box.speakable if one.acts and one.switch and one.device]
+    found = [one for device in devices if (one := bare_light(clause.pieces, device.choices))]
+    if len(found) != 1 or clause.colours:
+        return clause
+    return replace(clause, pieces=(*clause.pieces, replace(clause.pieces[0], senses=_LIT, text="")))
 
 
 def _is_own_verb(acting: list[Reading], looking: list[Reading], clause: Clause) -> bool:

@@ -17,10 +17,12 @@ from agent.providers.offline.language import detect
 from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
 from agent.providers.offline.measures import Unit, unit_told
 from agent.providers.offline.names import GROUP, NO_LIGHT, NO_NAMES, PLACE, THING, Names
-from agent.providers.offline.pieces import analyse
-from agent.providers.offline.senses import actions, kinds, things, values
-from agent.providers.offline.units import split, tidy
+from agent.providers.offline.pieces import Piece, analyse
+from agent.providers.offline.senses import actions, kinds, lights, things, values
+from agent.providers.offline.units import Kind, split, tidy
 
+# A single word may be said of anything
+_NAME_WORDS = 2
 # Descriptions say what they say at the beginning
 _ABOUT_CHARS = 600
 # Tools change with the hardware: a few sets of them are remembered
@@ -286,6 +288,16 @@ def _other_kinds() -> tuple[str, ...]:
         for form in forms
         if kinds().intersection(form.senses) and len("".join(form.units)) > 1
     )
+
+
+def bare_light(pieces: Sequence[Piece], choices: Sequence[Choice]) -> Choice | None:
+    """The light whose name, of two words or more, is all that was said: it is wanted on."""
+    spoken = [piece for piece in pieces if piece.kind is not Kind.MARK]
+    if len(spoken) != 1 or spoken[0].width < _NAME_WORDS or len(spoken[0].senses) != 1:
+        return None
+    named = [one for one in choices if one.mark in spoken[0].senses]
+    is_light = bool(words_of(spoken[0].text) & lights())
+    return named[0] if len(named) == 1 and is_light else None
 
 
 def _is_grammar(name: str) -> bool:

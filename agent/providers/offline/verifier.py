@@ -19,7 +19,14 @@ from agent.providers.offline.names import PLACE
 from agent.providers.offline.pieces import Analysis, Piece
 from agent.providers.offline.plan import Order
 from agent.providers.offline.senses import actions, closeness, quantities, things, values
-from agent.providers.offline.toolbox import Choice, Parameter, Profile, Toolbox, spelling_of
+from agent.providers.offline.toolbox import (
+    Choice,
+    Parameter,
+    Profile,
+    Toolbox,
+    bare_light,
+    spelling_of,
+)
 from agent.providers.offline.units import Kind
 
 _MOVES = frozenset({Effect.ACTUATE, Effect.HAZARD})
@@ -31,24 +38,13 @@ _OWN = 3.0
 _OPENING = frozenset({"open", "closed"})
 _LOOKING = frozenset({"read", "list", "ask"})
 # What reaches beyond its own sentence
-_REACHING = frozenset({"negate", "no", "cancel", "suppose", "report", "later"}) | {
-    *("switch", "set", "move", "on", "off", "open", "closed")
-}
+_FAR = "negate no cancel suppose report later switch set move on off open closed"
+_REACHING = frozenset(_FAR.split())
 _VERBS = frozenset({"switch", "set", "move"})
 # Words that say nothing against an act, and those that do only where nothing earlier is meant
-_HARMLESS = frozenset(
-    {
-        *("request", "filler", "stop", "greet", "thanks", "object", "done", "lead", "aim", "join"),
-        "but",
-        *("all", "both", "yes", "mine", "too"),
-    }
-)
-_POINTING = frozenset(
-    {
-        *("more", "less", "slightly", "greatly", "again", "another", "ask"),
-        *("first", "second", "third", "particle", "state"),
-    }
-)
+_KIND = "request filler stop greet thanks object done lead aim join but all both yes mine too"
+_BACK = "more less slightly greatly again another ask first second third particle state"
+_HARMLESS, _POINTING = frozenset(_KIND.split()), frozenset(_BACK.split())
 
 
 class Scope(enum.Enum):
@@ -248,7 +244,7 @@ class _Ledger:
         choice: Choice | None,
     ) -> bool:
         if parameter.switches:
-            return self._points_back if not said else _value(said, choice) == _plain(given)
+            return self._is_switched_so(given, said, choice)
         if not isinstance(given, (int, float)):
             words = str(given).casefold().split()
             spoken = [piece for one in self._clauses for piece in one.pieces if piece.text in words]
@@ -267,6 +263,13 @@ class _Ledger:
                 bool(said) and given == level_of(parameter, _value(said, choice))
             )
         return False
+
+    def _is_switched_so(self, given: object, said: frozenset[str], choice: Choice | None) -> bool:
+        if said:
+            return _value(said, choice) == _plain(given)
+        pieces = [piece for one in self._clauses for piece in one.pieces]
+        lit = choice is not None and bare_light(pieces, [choice]) is choice
+        return self._points_back or (lit and _plain(given) == "on")
 
     def _take_quantities(self, clause: _Clause, profile: Profile, choice: Choice | None) -> None:
         """Words for what a level is: brightness of a lamp, speed of a fan."""

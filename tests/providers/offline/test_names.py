@@ -13,7 +13,7 @@ HOME = spec(
     "Switch an output on or off.",
     {
         "pin": {
-            "enum": ["light_1", "light_2", "heater1", "gate", "on"],
+            "enum": ["light_1", "light_2", "heater1", "gate", "on", "desk_lamp"],
             "description": "light_1 (Play Corner, 무드등, 大門; in kitchen; of lamps), "
             "light_2 (Attic; in attic room; of lamps), gate (Front Door, Hauptventil; opens off)",
         },
@@ -56,6 +56,7 @@ def test_a_part_of_a_name_is_none(said: str) -> None:
     ("said", "wanted"),
     [
         ("play corner lights on", "home_gpio_write pin=light_1 value=on"),
+        ("desk lamp", "home_gpio_write pin=desk_lamp value=on"),
         ("open the front door", "home_gpio_write pin=gate value=off"),
         ("close the front door", "home_gpio_write pin=gate value=on"),
         ("lock the front door", "home_gpio_write pin=gate value=on"),
@@ -80,7 +81,10 @@ async def test_own_names_places_and_groups_are_acted_on(said: str, wanted: str) 
         "turn off all the fans in the kitchen",
         "turn on the play corner fan",
         "open play corner and close it",
+        "desk lamp?",
+        "is the desk lamp",
+        "turn on the lamp",
     ],
 )
 async def test_what_only_sounds_like_a_name_moves_nothing(said: str) -> None:
-    assert outcome(await Talk(TOOLS).say(said)) in {"ask", "say"}
+    assert "write" not in outcome(await Talk(TOOLS).say(said))
