@@ -14,6 +14,7 @@ from agent.providers.offline.documents import lookup
 from agent.providers.offline.files import writing
 from agent.providers.offline.followups import followup
 from agent.providers.offline.likeness import VERY_ALIKE, Found, Likenesses
+from agent.providers.offline.offers import misquoted
 from agent.providers.offline.origins import about_origin
 from agent.providers.offline.pieces import Analysis, analyse
 from agent.providers.offline.plan import (
@@ -76,6 +77,9 @@ async def understand(
 def _verified(understood: Understanding, box: Toolbox) -> Step:
     """The step, or what is said in its place where the message does not say all of it."""
     step = understood.step
+    if isinstance(step, Ask) and not (step.earlier or understood.replied):
+        word = misquoted(step, understood.analysis)
+        return step if word is None else refusal(word, box)
     if not isinstance(step, Do):
         return step
     said = understood.instead or understood.analysis

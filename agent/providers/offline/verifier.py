@@ -134,6 +134,10 @@ class _Ledger:
         """
         if self._asks and not self._points_back and not self._says("request"):
             return "?"
+        spoken = [one for each in self._clauses for one in each.pieces if one.known or one.number]
+        if any("join" in one.senses and not actions() & {*one.senses} for one in spoken[-1:]):
+            # Something was still to come: treinta y ...
+            return spoken[-1].text
         said = {one.sentence for one in self._clauses if self._has_taken(one)}
         for clause in self._clauses:
             if looked and clause.senses & _LOOKING:

@@ -120,6 +120,7 @@ def test_what_is_said_whole_is_done(said: str, code: str, orders: list[Order]) -
         ("turn off the toaster in the kitchen", own("light_1", "off"), "toaster"),
         ("paint green", Order("home_paint", {"colour": "blue"}), "paint"),
         ("the pump", switched("pump"), ""),
+        ("set the fan to thirty and", level(30), "and"),
         ("desk lamp", own("desk_lamp", "off"), ""),
         ("main valve", own("gate"), ""),
         ("turn the fan", level(100), ""),
