@@ -163,6 +163,10 @@ class Paths:
         return self.state_dir / "jobs.json"
 
     @property
+    def timers(self) -> Path:
+        return self.state_dir / "timers.json"
+
+    @property
     def brain_db(self) -> Path:
         return self.state_dir / "memory" / "brain.db"
 

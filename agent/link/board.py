@@ -139,6 +139,13 @@ class SerialBoard:
             raise LinkLost(self._why if self._why.text else own("it is being greeted"))
         return await live.connection.call(Request(method, arguments, CALL_DEADLINE_MS))
 
+    def let_go(self, pin: str) -> bool:
+        live = self._live
+        bits = live.manifest.bit_of(pin) & live.leases.held if live is not None else 0
+        if live is not None and bits:
+            live.leases.drop(bits)
+        return bool(bits)
+
     async def release(self) -> None:
         live = self._live
         if live is None:

@@ -127,6 +127,10 @@ class Manifest(msgspec.Struct, frozen=True):
     def method(self, name: str) -> Method | None:
         return next((method for method in self.methods if method.name == name), None)
 
+    def bit_of(self, pin: str) -> int:
+        """Its place in the wire format's masks; nothing where there is no such pin."""
+        return sum(1 << one.index for one in self.pins if one.name == pin)
+
     def pins_that_can(self, capability: str) -> Sequence[Pin]:
         return [pin for pin in self.pins if capability in pin.can]
 

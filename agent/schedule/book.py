@@ -77,6 +77,10 @@ class JobBook:
         every = await asyncio.to_thread(self._store.every)
         return [job for job in every if _is_of(person, job)]
 
+    async def names(self) -> frozenset[str]:
+        """Of everybody's: a name is given once."""
+        return frozenset(job.name for job in await asyncio.to_thread(self._store.every))
+
     async def told_to(self, person: str) -> str:
         """Their jobs in words."""
         return told(await self.of(person), self._clock.wall_s(), self._zone())

@@ -40,6 +40,7 @@ from agent.tools.base import (
 )
 from agent.tools.board_words import description_of, limits_in_words, limits_of, refusal_of, word_of
 from agent.tools.choice import facts_of, told_of
+from agent.tools.timed import FOR_SECONDS, Endings, ForSeconds, Limits, can_end, safe_value
 
 _EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
 # Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
@@ -71,6 +72,8 @@ class BoardTools:
         self._board = board
         self._moved = moved
         self._named = frozenset(named)
+        # They outlive the manifest they were made by
+        self._endings = Endings(board, self._rested)
         self._tools: tuple[AnyTool, ...] = (BoardInfoTool(board, self._named),)
         board.on_manifest(self._follow)
 
@@ -78,13 +81,17 @@ class BoardTools:
         """What can be asked of the board now; kept while it is away."""
         return self._tools
 
+    def _rested(self, pin: str) -> None:
+        if self._moved is not None:
+            self._moved(pin, is_at_rest=True)
+
     def _follow(self, manifest: Manifest) -> None:
         methods = [method for method in manifest.methods if _is_usable(manifest, method)]
         self._tools = (
             BoardInfoTool(self._board, self._named),
             *(
-                BoardTool(self._board, manifest, method, self._moved, self._named)
-                for method in methods
+                BoardTool(self._board, manifest, one, self._moved, self._named, self._endings)
+                for one in methods
             ),
         )
 
@@ -146,8 +153,10 @@ class BoardTool(Tool[Arguments]):
         method: Method,
         moved: Moved | None = None,
         named: Collection[str] = (),
+        endings: Endings | None = None,
     ) -> None:
         self._moved = moved
+        self._endings = endings or Endings(board)
         # Besides these a board can only say something of its own
         self._named = {*named, *(pin.name for pin in manifest.pins if is_ours(pin.name, named))}
         self._pins = {pin.name: pin for pin in manifest.pins}
@@ -169,7 +178,15 @@ class BoardTool(Tool[Arguments]):
         return Effect.ACTUATE if named.isdisjoint(self._dangerous) else Effect.HAZARD
 
     def parse(self, arguments_json: str) -> Arguments:
-        return super().parse(self._with_proper_names(arguments_json))
+        arguments = super().parse(self._with_proper_names(arguments_json))
+        if for_s := getattr(arguments, FOR_SECONDS, 0):
+            pin, setting = (
+                self._moves(msgspec.structs.asdict(arguments)),
+                self._method.arguments[-1],
+            )
+            limits = Limits(pin.name, safe_value(pin, setting), pin.max_on_ms / 1000)
+            limits.check(getattr(arguments, setting.name), for_s)
+        return arguments
 
     def always_for(self, arguments: Arguments) -> Pattern | None:
         """A pin stays what it is, whatever is done with it."""
@@ -180,6 +197,7 @@ class BoardTool(Tool[Arguments]):
 
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         values: dict[str, Value] = msgspec.structs.asdict(arguments)
+        for_s = float(values.pop(FOR_SECONDS, 0))
         try:
             result = await self._call(values)
         except LinkLost as err:
@@ -195,7 +213,7 @@ class BoardTool(Tool[Arguments]):
         self._tell_moved(values, result)
         # The names of its fields are the board's, as its values are
         least = lowest(self._word(field.name) for field in self._method.result)
-        words = fields(self._answer(values, result))
+        words = fields(self._answer(values, result) | self._ends(values, for_s))
         return ToolResult.done(words.below(least.provenance, least.source))
 
     def _word(self, text: str) -> Passage:
@@ -204,6 +222,23 @@ class BoardTool(Tool[Arguments]):
     @property
     def _source(self) -> str:
         return f"board:{self._board.name}"
+
+    def _moves(self, values: Mapping[str, Value]) -> Pin:
+        field = next(field for field in self._method.arguments if field.pins)
+        return self._pins[str(values[field.name])]
+
+    def _ends(self, values: Mapping[str, Value], for_s: float) -> dict[str, Fact]:
+        """Whatever end the output had is over; what is said of the one it has now."""
+        if not can_end(self._method):
+            return {}
+        pin, setting = self._moves(values), self._method.arguments[-1]
+        self._endings.call_off(pin.name)
+        if not for_s:
+            return {}
+        safe = safe_value(pin, setting)
+        at_rest = {**values, setting.name: safe}
+        self._endings.end_later(pin.name, self._method.name, at_rest, for_s)
+        return {FOR_SECONDS: for_s, "then": self._said(setting, safe)}
 
     def _tell_moved(self, values: Mapping[str, Value], result: Mapping[str, Value]) -> None:
         if self._moved is None or not self._method.lease:
@@ -278,7 +313,9 @@ def _is_usable(manifest: Manifest, method: Method) -> bool:
 
 
 def _arguments_type(manifest: Manifest, method: Method) -> type[Arguments]:
-    fields = [(field.name, _type_of(manifest, field)) for field in method.arguments]
+    fields: list[Any] = [(field.name, _type_of(manifest, field)) for field in method.arguments]
+    if can_end(method):
+        fields.append((FOR_SECONDS, ForSeconds, 0))
     made = msgspec.defstruct(f"{method.name}_arguments", fields, bases=(Arguments,), frozen=True)
     return cast("type[Arguments]", made)
 

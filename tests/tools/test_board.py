@@ -226,7 +226,7 @@ async def test_an_output_that_must_rest_is_not_tried_again() -> None:
 )
 def test_other_spellings_become_the_proper_names(written: str, pin: str, value: str) -> None:
     arguments = tool(FakeBoard(), "board_gpio_write").parse(written)
-    assert msgspec.structs.asdict(arguments) == {"pin": pin, "value": value}
+    assert msgspec.structs.asdict(arguments) == {"pin": pin, "value": value, "for_seconds": 0}
 
 
 def test_a_proper_name_wins_over_another_pins_alias() -> None:

@@ -13,6 +13,7 @@ from agent.providers.offline.machine import machine_sentences
 from agent.providers.offline.recalled import told
 from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import LIST
+from agent.providers.offline.timer_words import span, timer_told
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
     MEMORY_STORE,
@@ -74,7 +75,8 @@ def _told(
     from agent.providers.offline.findings import finding  # noqa: PLC0415 - see above
 
     return (
-        finding(order, result, voice, asked)
+        timer_told(result, voice)
+        or finding(order, result, voice, asked)
         or _file_sentences(result, voice)
         or machine_sentences(result, voice, asked)
         or _plainly(result, voice)
@@ -105,6 +107,10 @@ def _reading(
         return voice.say("measure", thing=thing, value=f"{voice.value(value)} {unit}".strip())
     shown = voice.value(value, thing)
     state = _state(value)
+    if isinstance(lasts := result.get("for_seconds"), (int, float)):
+        then = voice.value(result.get("then", ""), thing)
+        length = span(voice, float(lasts))
+        return voice.say("held_for", thing=thing, value=shown, span=length, then=then)
     if profile is None or not profile.acts:
         return voice.say(f"is_{state}", thing=thing, value=shown)
     wanted = profile.switch and exchange.order.arguments.get(profile.switch.name)

@@ -141,7 +141,8 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _pairs() -> list[str]:
-    pairs: str = _read("zh")["traditional"]
+    table = _read("zh")
+    pairs: str = f"{table['traditional']} {table['timing']['traditional']}"
     return pairs.split()
 
 

@@ -42,6 +42,8 @@ _MEMORY = frozenset(
         DATASHEET_SEARCH,
     }
 )
+# What they are about is read by ways of their own
+_TIMED = frozenset({"timer_start", "timer_change", "timer_cancel", "timer_list", "reminder_set"})
 _WATCHES = ("watch_add", "watch_list", "watch_remove")
 # Their arguments take a language model: words alone would fill them with anything
 _FOR_MODELS = frozenset(
@@ -199,7 +201,7 @@ def _all_names(profiles: Sequence[Profile]) -> Names:
 def _is_apart(name: str) -> bool:
     # What somebody else calls a tool says nothing about our words
     is_foreign = name.startswith("mcp_")
-    return is_foreign or name in _MEMORY | _FOR_MODELS or name.endswith(_WATCHES)
+    return is_foreign or name in _MEMORY | _FOR_MODELS | _TIMED or name.endswith(_WATCHES)
 
 
 def words_of(text: str) -> frozenset[str]:

@@ -32,6 +32,7 @@ from agent.providers.offline.refusals import refusal
 from agent.providers.offline.remembering import about_memory, asks_memory
 from agent.providers.offline.replies import overrides, replied
 from agent.providers.offline.senses import hardware
+from agent.providers.offline.timers import about_timers
 from agent.providers.offline.toolbox import ORDERS, Toolbox
 from agent.providers.offline.verifier import Scope, fault_in
 from agent.providers.offline.watching import watching
@@ -135,6 +136,7 @@ def _by_words(
 ) -> Step | None:
     return (
         about_origin(analysis, box, past)
+        or about_timers(analysis, box)
         or about_memory(analysis, box)
         or lookup(analysis, clauses, box)
         or watching(analysis, clauses, box)

@@ -31,7 +31,14 @@ class Voice:
         return cls(code, old)
 
     def say(self, key: str, **slots: str) -> str:
-        return self._write(self._table("say")[key], slots)
+        sentences = self._table("say")
+        # What is said of times stands beside the words of times
+        own = sentences if key in sentences else self._table("timing")["say"]
+        return self._write(own[key], slots)
+
+    def written(self, text: str) -> str:
+        """A text of the vocabulary in this voice's characters."""
+        return self._write(text.replace("{", "{{").replace("}", "}}"), {})
 
     def sentence(self, said: Say) -> str:
         return self.say(said.key, **said.slots)
