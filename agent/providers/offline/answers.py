@@ -13,7 +13,7 @@ from agent.providers.offline.machine import machine_sentences
 from agent.providers.offline.recalled import told
 from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import LIST
-from agent.providers.offline.timer_words import span, timer_told
+from agent.providers.offline.timer_words import timer_told
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
     MEMORY_STORE,
@@ -109,7 +109,7 @@ def _reading(
     state = _state(value)
     if isinstance(lasts := result.get("for_seconds"), (int, float)):
         then = voice.value(result.get("then", ""), thing)
-        length = span(voice, float(lasts))
+        length = voice.span(float(lasts))
         return voice.say("held_for", thing=thing, value=shown, span=length, then=then)
     if profile is None or not profile.acts:
         return voice.say(f"is_{state}", thing=thing, value=shown)

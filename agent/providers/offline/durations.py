@@ -24,6 +24,8 @@ class Duration:
     unit_s: float = 0.0
     # One of something was said by its article alone: a second
     by_article: bool = False
+    # So much more of something
+    is_more: bool = False
 
 
 def duration_at(units: Sequence[Unit], position: int, code: str) -> Duration | None:
@@ -35,7 +37,8 @@ def duration_at(units: Sequence[Unit], position: int, code: str) -> Duration | N
         part = _part_at(units, after, own)
         if part is None or part.by_article or part.unit_s >= whole.unit_s:
             break
-        whole = Duration(whole.seconds + part.seconds, position, part.end, part.unit_s)
+        seconds = whole.seconds + part.seconds
+        whole = Duration(seconds, position, part.end, part.unit_s, is_more=whole.is_more)
     return whole
 
 
@@ -74,6 +77,10 @@ def _counted(
     units: Sequence[Unit], position: int, number: Count, own: Timing, *, by_article: bool
 ) -> Duration | None:
     end, half = _past_half(units, number.end, own)
+    more = own.marks.at(units, end)
+    is_more = more is not None and "more_between" in more.values
+    if more is not None and is_more:
+        end = more.end
     unit = own.units.at(units, end)
     if unit is None:
         return None
@@ -83,7 +90,9 @@ def _counted(
         end, share = _past_share(units, unit.end, own)
     least_s = unit_s if not share else unit_s * _QUARTER
     seconds = (number.value + share) * unit_s
-    return Duration(seconds, position, end, least_s, by_article) if seconds > 0 else None
+    if seconds <= 0:
+        return None
+    return Duration(seconds, position, end, least_s, by_article, is_more)
 
 
 def _past_half(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, float]:

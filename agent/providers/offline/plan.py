@@ -84,6 +84,8 @@ class Do:
     # What the calls are for, when their results are more than an answer
     purpose: str = ""
     earlier: bool = False
+    # What is said after what came of them
+    beside: "Say | None" = None
 
 
 @dataclass(frozen=True, slots=True)

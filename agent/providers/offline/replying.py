@@ -15,6 +15,7 @@ from agent.providers.base import ChatRequest, ChatResponse, Stop
 from agent.providers.offline.answers import answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
 from agent.providers.offline.everything import all_at_rest, told_at_rest
+from agent.providers.offline.later import UNTIL
 from agent.providers.offline.likeness import Likenesses
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
@@ -42,6 +43,7 @@ _LOOKED_UP = {
     MEMORY_FORGET: MEMORY_RECALL,
     MEMORY_SOURCE: MEMORY_RECALL,
     "watch_remove": "watch_list",
+    "_write": "time_now",
 }
 
 
@@ -75,7 +77,13 @@ class Replies:
         *past, turn = turns
         said = analyse(turn.text, voice.code, box.names)
         understood = await understand(said, box, past, pending, self._likenesses)
-        return understood, _after_calls(understood.step, turn, box, voice)
+        step = understood.step
+        if isinstance(step, Do) and step.purpose == UNTIL and len(turn.exchanges) == 1:
+            from agent.providers.offline.understanding import understand_until  # noqa: PLC0415 - as above
+
+            now = turn.exchanges[0].result
+            return understood, await understand_until(said, box, past, self._likenesses, now)
+        return understood, _after_calls(step, turn, box, voice)
 
 
 def _every_tool(request: ChatRequest) -> Sequence[ToolSpec]:
@@ -142,7 +150,10 @@ def _results(
     recalls = [one for one in exchanges[:-1] if looked_up and one.order.tool.endswith(looked_up)]
     contents = contents_by_key([one.result for one in recalls])
     shown = [one for one in exchanges if one not in recalls]
-    return answer(shown, box, voice, understood.asked, contents)
+    told = answer(shown, box, voice, understood.asked, contents)
+    step = understood.step
+    beside = step.beside if isinstance(step, Do) else None
+    return told if beside is None else voice.joined([told, voice.sentence(beside)])
 
 
 def _calls(orders: Sequence[Order]) -> tuple[ToolCall, ...]:

@@ -19,6 +19,8 @@ _ENDS = frozenset(".!?。！？;\n")
 # What a Korean word may end in and still be the word
 _PARTICLES = ("으로", "를", "을", "는", "은", "의", "에", "로")
 _OTHER = frozenset[str]()
+# What may begin inside a run of letters
+_BEGINNING = frozenset({"timer", "timers", "remind"})
 
 
 class TokenKind(enum.Enum):
@@ -115,7 +117,8 @@ class _Cutter:
         duration = duration_at(self._units, position, self._own.code)
         found = self._own.tags.at(self._units, position)
         if duration is not None and not self._is_counted(duration):
-            return Token(TokenKind.DURATION, position, duration.end, duration=duration)
+            tags = frozenset({"add"}) if duration.is_more else _OTHER
+            return Token(TokenKind.DURATION, position, duration.end, tags, duration)
         if ordinal is not None and (found is None or ordinal.end >= found.end):
             place = float(ordinal.values[0])
             return Token(TokenKind.ORDINAL, position, ordinal.end, number=place)
@@ -137,15 +140,14 @@ class _Cutter:
 
     def _is_inside(self, position: int) -> bool:
         """In the middle of a foreign word, where no word begins."""
-        unit = self._units[position]
-        if unit.kind is not Kind.KANA or unit.text < "\u30a1":
+        if position == 0 or not self._units[position].glued:
             return False
-        glued = unit.glued and position > 0 and self._units[position - 1].text >= "\u30a1"
-        return glued and not self._is_noun(position)
+        both = all(_is_katakana(unit) for unit in self._units[position - 1 : position + 1])
+        return both and not self._is_noun(position)
 
     def _is_noun(self, position: int) -> bool:
         found = self._own.tags.at(self._units, position)
-        return found is not None and not {"timer", "timers"}.isdisjoint(found.values)
+        return found is not None and not _BEGINNING.isdisjoint(found.values)
 
     def _unknown(self, position: int) -> list[Token]:
         unit = self._units[position]
@@ -189,6 +191,10 @@ class _Cutter:
             Token(TokenKind.UNKNOWN, position, stem),
             Token(TokenKind.TAGGED, stem, end, frozenset({LIGHT, "place"})),
         ]
+
+
+def _is_katakana(unit: Unit) -> bool:
+    return unit.kind is Kind.KANA and unit.text >= "\u30a1"
 
 
 # Shorter ones end many words

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-from agent.providers.offline.lexicon import LANGUAGES, lexicon
+from agent.providers.offline.lexicon import LANGUAGES
 from agent.providers.offline.wording import Voice
 
-_DAY_S = 86_400
 # Longer than this, seconds are noise
 _SHORT_S = 600
-_UNITS = (("d", _DAY_S), ("h", 3600), ("min", 60), ("s", 1))
 
 
 class _Ended(Protocol):
@@ -41,7 +39,7 @@ class SpokenTimers:
         return self._voice.say("timer_ended", timer=_named(self._voice, _table(timer)))
 
     def missed(self, timer: _Ended, ago_s: float) -> str:
-        ago = span(self._voice, _rounded(ago_s))
+        ago = self._voice.span(_rounded(ago_s))
         if timer.order:
             return self._voice.say("timer_missed_order", ago=ago, order=timer.order)
         if timer.text:
@@ -52,18 +50,6 @@ class SpokenTimers:
 def reminder(text: str, code: str) -> str:
     """A reminder as it is said at its time."""
     return _voice(code).say("reminder", text=text)
-
-
-def span(voice: Voice, seconds: float) -> str:
-    """So long, in the two or three units that tell it."""
-    units: Mapping[str, str] = lexicon(voice.code).wording["timing"]["span"]
-    rest = max(0, round(seconds))
-    told = []
-    for unit, unit_s in _UNITS:
-        number, rest = divmod(rest, unit_s)
-        if number:
-            told.append(voice.written(units[unit].format(number)))
-    return voice.joined(told) or voice.written(units["s"].format(0))
 
 
 def timer_told(result: Mapping[str, Any], voice: Voice) -> str:
@@ -97,7 +83,7 @@ def _reminder(told: Mapping[str, Any], voice: Voice) -> str:
 
 def _changed(told: Mapping[str, Any], voice: Voice) -> str:
     key = "timer_paused" if told.get("state") == "paused" else "timer_left"
-    left = span(voice, float(told.get("left_seconds", 0)))
+    left = voice.span(float(told.get("left_seconds", 0)))
     return voice.say(key, timer=_named(voice, told), left=left)
 
 
@@ -136,7 +122,7 @@ def _table(timer: _Ended) -> dict[str, Any]:
 
 def _span_of(told: Mapping[str, Any], voice: Voice) -> str:
     seconds = told.get("seconds", 0)
-    return span(voice, float(seconds) if isinstance(seconds, (int, float)) else 0.0)
+    return voice.span(float(seconds) if isinstance(seconds, (int, float)) else 0.0)
 
 
 def _rounded(seconds: float) -> float:

@@ -25,9 +25,9 @@ _BESIDE: Mapping[str, frozenset[str]] = {
     "resume": frozenset({"start", "left"}),
     "remove": frozenset({"by", "start", "cancel"}),
     "add": frozenset({"by", "start", "all"}),
-    "cancel": frozenset({"all"}),
+    "cancel": frozenset({"all", "turning"}),
     "status": frozenset({"left", "all", "start", "in", "add"}),
-    "start": frozenset({"in", "in_after", "by"}),
+    "start": frozenset({"in", "in_after", "by", "turning"}),
 }
 _MAX_NAME_WORDS = 4
 _MAX_NAME_CHARS = 40
@@ -91,7 +91,7 @@ def _more_or_less(sentence: Sentence) -> Order | None:
     if len(durations) != 1:
         return None
     for deed, sign in _SIGNS.items():
-        own = [token for token in words if token.has(deed)]
+        own = [token for token in sentence.tokens if token.has(deed)]
         rest = [token for token in words if token not in own]
         if own and all(token.has(LIGHT, "by") for token in rest):
             return Order(CHANGE, {"add_seconds": sign * _number(durations[0].seconds)})
@@ -194,7 +194,13 @@ def _read(deed: str, sentence: Sentence, analysis: Analysis) -> _Read:
 
 
 def _accounted(tokens: Sequence[Token], allowed: frozenset[str]) -> bool:
-    return all(token.has(*allowed) for token in tokens if token.kind is TokenKind.TAGGED)
+    # Set one and name it so
+    named = any(token.has("named") for token in tokens)
+    return all(
+        token.has(*allowed) or (named and token.has("join"))
+        for token in tokens
+        if token.kind is TokenKind.TAGGED
+    )
 
 
 def _place(tokens: Sequence[Token]) -> int:

@@ -6,6 +6,7 @@ is read in its place. Only the person's own message is understood, never what to
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agent.providers.offline.clauses import Clause, clauses_of
 from agent.providers.offline.commands import command, tool_step
@@ -13,6 +14,7 @@ from agent.providers.offline.conversation import Turn
 from agent.providers.offline.documents import lookup
 from agent.providers.offline.files import writing
 from agent.providers.offline.followups import followup
+from agent.providers.offline.later import timed, until
 from agent.providers.offline.likeness import VERY_ALIKE, Found, Likenesses
 from agent.providers.offline.offers import misquoted
 from agent.providers.offline.origins import about_origin
@@ -71,8 +73,26 @@ async def understand(
     likenesses: Likenesses,
 ) -> Understanding:
     """The step for a message after the turns of the past; there is always one."""
+    reads = partial(_of_text, analysis.code, box, past, likenesses)
+    if (step := await timed(analysis, box, reads)) is not None:
+        return Understanding(analysis, clauses_of(analysis), step)
     understood = await _read(analysis, box, past, pending, likenesses)
     return replace(understood, step=_verified(understood, box))
+
+
+async def understand_until(
+    analysis: Analysis, box: Toolbox, past: Sequence[Turn], likenesses: Likenesses, now: str
+) -> Step:
+    """The step for an order until a time, once it is known what time it is now."""
+    return await until(analysis, now, box, partial(_of_text, analysis.code, box, past, likenesses))
+
+
+async def _of_text(
+    code: str, box: Toolbox, past: Sequence[Turn], likenesses: Likenesses, text: str
+) -> Step:
+    """The step for a part of a message, as if it had been said alone."""
+    said = analyse(text, code, box.names)
+    return (await understand(said, box, past, None, likenesses)).step
 
 
 def _verified(understood: Understanding, box: Toolbox) -> Step:

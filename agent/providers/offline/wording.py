@@ -13,6 +13,8 @@ from agent.providers.offline.toolbox import Parameter, Profile, Toolbox, words_o
 _DIGITS = 4
 # At the end of a tool's name they say what it does, not what with
 _VERBS = frozenset({"set", "read", "write", "get"})
+# Units of time, the longest first
+_SPANS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 # A name longer than this is not a name
 _NAME_CHARS = 60
 
@@ -35,6 +37,17 @@ class Voice:
         # What is said of times stands beside the words of times
         own = sentences if key in sentences else self._table("timing")["say"]
         return self._write(own[key], slots)
+
+    def span(self, seconds: float) -> str:
+        """So long, in the units that tell it."""
+        units: Mapping[str, str] = self._table("timing")["span"]
+        rest = max(0, round(seconds))
+        told = []
+        for unit, unit_s in _SPANS:
+            number, rest = divmod(rest, unit_s)
+            if number:
+                told.append(self.written(units[unit].format(number)))
+        return self.joined(told) or self.written(units["s"].format(0))
 
     def written(self, text: str) -> str:
         """A text of the vocabulary in this voice's characters."""
@@ -98,6 +111,11 @@ class Voice:
 
     def deed(self, order: Order, profile: Profile | None) -> str:
         """What an order does, as it follows "I could not"."""
+        lasts = order.arguments.get("for_seconds")
+        if isinstance(lasts, (int, float)) and lasts:
+            given = {name: one for name, one in order.arguments.items() if name != "for_seconds"}
+            deed = self.deed(Order(order.tool, given), profile)
+            return self.say("deed_for", deed=deed, span=self.span(float(lasts)))
         deeds = self._table("deeds")
         if order.tool in deeds:
             return self.deed_by(order.tool)
