@@ -11,6 +11,8 @@ _COMMA = frozenset({",", "、", "，"})
 _HALF = 0.5
 _QUARTER = 0.25
 _HUNDRED = 100
+# 之后, 之内: after it, within it
+_AFTER_ZHI = (["后"], ["内"], ["前"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ def _joined(units: Sequence[Unit], position: int, own: Timing) -> int:
     """Past a comma and an `and`."""
     if position < len(units) and units[position].text in _COMMA:
         position += 1
-    found = own.marks.at(units, position)
-    return found.end if found is not None and "joins" in found.values else position
+    found = own.joins.at(units, position)
+    return position if found is None else found.end
 
 
 def _part_at(units: Sequence[Unit], position: int, own: Timing) -> Duration | None:
@@ -82,7 +84,7 @@ def _counted(
     if more is not None and is_more:
         end = more.end
     unit = own.units.at(units, end)
-    if unit is None:
+    if unit is None or _is_divided(units, unit.end):
         return None
     unit_s = UNIT_S[unit.values[0]]
     end, share = unit.end, half
@@ -93,6 +95,12 @@ def _counted(
     if seconds <= 0:
         return None
     return Duration(seconds, position, end, least_s, by_article, is_more)
+
+
+def _is_divided(units: Sequence[Unit], position: int) -> bool:
+    """A part of a hundred, and no hundred minutes: 百分之五十."""
+    after = [unit.text for unit in units[position : position + 2]]
+    return after[:1] == ["之"] and after[1:] not in _AFTER_ZHI
 
 
 def _past_half(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, float]:

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from agent.providers.offline.lexicon import LANGUAGES, lexicon
 from agent.providers.offline.pieces import Analysis, Piece, analyse
+from agent.providers.offline.timing import words_of_time
 from agent.providers.offline.units import Kind
 
 # This much tells a language; the rest would only cost time
@@ -51,12 +52,19 @@ def _weight(analysis: Analysis) -> float:
         if piece.kind is Kind.KANA and analysis.code == "ja":
             weight += _KANA_WEIGHT * piece.width
         number_word = piece.number is not None and not piece.text[0].isdecimal()
-        own_word = number_word or (piece.known and not piece.foreign)
+        of_time = _is_of_time(piece, analysis)
+        own_word = number_word or of_time or (piece.known and not piece.foreign)
         if own_word or piece.kind in _SCRIPTS[analysis.code]:
-            weight += piece.width * _worth(piece)
+            weight += piece.width * _worth(piece, of_time=of_time)
     return weight
 
 
-def _worth(piece: Piece) -> float:
-    unknown = not piece.known and piece.number is None
-    return _SCRIPT_WEIGHT if piece.foreign or unknown else 1.0
+def _is_of_time(piece: Piece, analysis: Analysis) -> bool:
+    """A word for timers and times, which the tables of these have."""
+    return piece.kind is Kind.WORD and piece.text in words_of_time(analysis.code)
+
+
+def _worth(piece: Piece, *, of_time: bool) -> float:
+    unknown = not piece.known and piece.number is None and not of_time
+    foreign = piece.foreign and not of_time
+    return _SCRIPT_WEIGHT if foreign or unknown else 1.0

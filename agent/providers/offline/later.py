@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from agent.messages import Effect
 from agent.providers.offline.conversation import table_of
 from agent.providers.offline.pieces import Analysis
 from agent.providers.offline.plan import Ask, Do, Draft, Item, Need, Option, Order, Say, Step
@@ -23,6 +24,7 @@ NOW = "time_now"
 FOR_SECONDS = "for_seconds"
 # What the time of day is asked for
 UNTIL = "until"
+_MOVING = frozenset({Effect.ACTUATE, Effect.HAZARD})
 _LATER = (Kind.IN, Kind.AT, Kind.EVERY)
 # With these, it is no order
 _NO_ORDER = frozenset(
@@ -66,15 +68,27 @@ async def _later(analysis: Analysis, when: When, box: Toolbox, read: _Reads) -> 
     if _acts(step, box):
         return _kept(when, box, analysis.code)
     orders = said & (actions() - _LOOKS | values())
-    if isinstance(step, Say) and step.key in _UNKNOWN and orders:
+    unknown = _unknown(step)
+    if unknown is not None and orders:
         # Who knows the word may be back by then; that it is not known now is said
         kept = _kept(when, box, analysis.code)
-        return replace(kept, beside=step) if isinstance(kept, Do) else kept
+        return replace(kept, beside=unknown) if isinstance(kept, Do) else kept
     return Say("later_unclear", {"order": when.rest}) if orders else None
 
 
 # Sentences that tell of a word that is not known
 _UNKNOWN = frozenset({"unaccounted", "no_board"})
+_UNKNOWN_THING = "unknown_thing"
+
+
+def _unknown(step: Step) -> Say | None:
+    """The sentence about a word that is not known here; None where something else is wrong."""
+    if isinstance(step, Say):
+        return step if step.key in _UNKNOWN else None
+    preface = step.need.preface if isinstance(step, Ask) else None
+    if preface is None or preface[0] != _UNKNOWN_THING:
+        return None
+    return Say(_UNKNOWN_THING, {"thing": preface[1]})
 
 
 def _kept(when: When, box: Toolbox, code: str) -> Step:
@@ -97,10 +111,14 @@ async def _lasting(when: When, box: Toolbox, read: _Reads) -> Step | None:
     step = await read(when.rest)
     if not isinstance(step, (Do, Ask)) or not _moves(step, box):
         # What is wrong with the order itself is the better answer
-        return step if isinstance(step, Say) and step.key == "unaccounted" else None
+        is_told = isinstance(step, Say) and step.key == "unaccounted" and when.kind is Kind.FOR
+        return step if is_told else None
     if when.kind is Kind.FOR:
         return _for(step, _whole(when.seconds), box) or Say("for_one")
-    if isinstance(step, Ask) or box.find(NOW) is None:
+    if isinstance(step, Ask):
+        # Its answer would come when the time is another
+        return None
+    if box.find(NOW) is None:
         return Say("until_when")
     return Do((Order(NOW, {}),), UNTIL)
 
@@ -170,10 +188,12 @@ def _acts(step: Step, box: Toolbox) -> bool:
 
 
 def _moves(step: Do | Ask, box: Toolbox) -> bool:
+    """Every call of it moves an output."""
     if isinstance(step, Ask):
-        return any(draft.profile.acts for option in step.need.options for draft in option.drafts)
-    profiles = [box.find(order.tool) for order in step.orders]
-    return bool(profiles) and all(one is not None and one.acts for one in profiles)
+        profiles = [draft.profile for option in step.need.options for draft in option.drafts]
+    else:
+        profiles = [one for order in step.orders if (one := box.find(order.tool)) is not None]
+    return bool(profiles) and all(one.spec.effect in _MOVING for one in profiles)
 
 
 def _reminder(analysis: Analysis, box: Toolbox) -> Step | None:

@@ -26,7 +26,7 @@ _BESIDE: Mapping[str, frozenset[str]] = {
     "remove": frozenset({"by", "start", "cancel"}),
     "add": frozenset({"by", "start", "all"}),
     "cancel": frozenset({"all", "turning"}),
-    "status": frozenset({"left", "all", "start", "in", "add"}),
+    "status": frozenset({"remains", "left", "all", "start", "in", "add"}),
     "start": frozenset({"in", "in_after", "by", "turning"}),
 }
 _MAX_NAME_WORDS = 4
@@ -61,7 +61,7 @@ def about_timers(analysis: Analysis, box: Toolbox) -> Step | None:
     if not sentence.tags.isdisjoint(_NOUNS):
         order = None if _is_no_order(analysis, sentence) else _ordered(sentence, analysis)
         return Say("timer_unclear") if order is None else Do((order,))
-    order = _more_or_less(sentence)
+    order = _more_or_less(sentence) or _remaining(sentence)
     return None if order is None else Do((order,))
 
 
@@ -96,6 +96,15 @@ def _more_or_less(sentence: Sentence) -> Order | None:
         if own and all(token.has(LIGHT, "by") for token in rest):
             return Order(CHANGE, {"add_seconds": sign * _number(durations[0].seconds)})
     return None
+
+
+def _remaining(sentence: Sentence) -> Order | None:
+    """How much is left, of whatever runs."""
+    own = frozenset({"status", "left", "remains", LIGHT})
+    if not any(token.has("remains") for token in sentence.tokens):
+        return None
+    asks = any(token.has("status") for token in sentence.tokens)
+    return Order(LIST, {}) if asks and all(token.has(*own) for token in sentence.tokens) else None
 
 
 class _Reader:

@@ -67,6 +67,8 @@ class Timing:
     every_day: Forms
     # Little words by what they do: joins, articles, half_after, hour_mark
     marks: Forms
+    # What joins the parts of a duration
+    joins: Forms
     # Forms of the timer itself, by their letters, for words that end in one
     nouns: tuple[str, ...]
 
@@ -88,9 +90,19 @@ def timing(code: str) -> Timing:
         days=_forms(table["days"]),
         dayparts=_forms(table["dayparts"]),
         every_day=_forms(table.get("every_day", {})),
-        marks=_forms(lists),
+        marks=_forms({key: forms for key, forms in lists.items() if key != "joins"}),
+        joins=_forms({"joins": lists["joins"]}),
         nouns=tuple("".join(words) for form in nouns if len(words := _words(form)) == 1),
     )
+
+
+@cache
+def words_of_time(code: str) -> frozenset[str]:
+    """Single words that a language has for timers and times, by their letters."""
+    table = lexicon(code).wording["timing"]
+    tables = (*table["tags"].values(), *table["units"].values(), *table["spoken"].values())
+    words = (_words(form) for forms in tables for form in forms)
+    return frozenset(one[0] for one in words if len(one) == 1)
 
 
 def units_of(text: str) -> tuple[Unit, ...]:

@@ -22,7 +22,9 @@ from agent.messages import ToolSpec
 from agent.settings import Paths
 from agent.tools.board import BoardTools
 from agent.tools.memory import MemoryForgetTool, MemoryRecallTool, MemoryStoreTool
+from agent.tools.reminder import Reminders, ReminderSetTool
 from agent.tools.settings import WebSettings
+from agent.tools.timer import Timers, timer_tools
 from agent.toolset import Surroundings, default_tools
 from firmware.host.describe import METHODS
 from tests.fakes.board import FakeBoard
@@ -128,5 +130,6 @@ def _other_tools() -> tuple[ToolSpec, ...]:
     paths = Paths(None, Path(tempfile.gettempdir()))
     around = Surroundings(WebSettings(), paths, SystemClock(), HttpClient(), ())
     kinds = (MemoryStoreTool, MemoryRecallTool, MemoryForgetTool)
-    tools = (*default_tools(around), *(kind(memory) for kind in kinds))
+    timed = (*timer_tools(cast("Timers", None)), ReminderSetTool(cast("Reminders", None)))
+    tools = (*default_tools(around), *(kind(memory) for kind in kinds), *timed)
     return tuple(tool.spec() for tool in tools)

@@ -7,7 +7,7 @@ what was not understood by its question mark.
 
 import enum
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from agent.messages import Effect
 from agent.providers.base import ChatResponse
 from scripts.lib.bench.language_home import Home, Thing
 from scripts.lib.bench.language_timers import CLASS as TIMERS
-from scripts.lib.bench.language_timers import is_timer_tool, timer_calls
+from scripts.lib.bench.language_timers import fits_timer, is_timer_tool, timer_calls
 
 ON_OFF = "on/off by name"
 OPEN_CLOSE = "open / close / lock by name"
@@ -153,8 +153,13 @@ def _level(thing: Thing, level: object) -> Call:
 
 def _same(wanted: Sequence[Call], got: Sequence[Call]) -> bool:
     return len(wanted) == len(got) and all(
-        one[0] == two[0] and _fits(one[1], two[1]) for one, two in zip(wanted, got, strict=True)
+        one[0] == two[0] and _agrees(one[0])(one[1], two[1])
+        for one, two in zip(wanted, got, strict=True)
     )
+
+
+def _agrees(tool: str) -> Callable[[Mapping[str, Any], Mapping[str, Any]], bool]:
+    return fits_timer if tool.startswith("timer_") else _fits
 
 
 def _fits(wanted: Mapping[str, Any], got: Mapping[str, Any]) -> bool:
