@@ -94,7 +94,7 @@ class Agenda:
         home: "Home",
     ) -> None:
         """Until cancelled."""
-        from agent.providers.offline.timer_words import SpokenTimers
+        from agent.providers.offline.timer_words import SpokenTimers, late_reminder
         from agent.schedule.countdown import Outlet
         from agent.schedule.heartbeat import Heartbeat
         from agent.schedule.performing import Performer
@@ -107,5 +107,6 @@ class Agenda:
         heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(heartbeat.run())
-            tasks.create_task(self._schedule.run(Outside(perform, tell, local_zone)))
+            outside = Outside(perform, tell, local_zone, late=late_reminder)
+            tasks.create_task(self._schedule.run(outside))
             tasks.create_task(self._countdown.run(Outlet(perform, tell, SpokenTimers)))

@@ -42,7 +42,9 @@ class JobBook:
         self._zone = zone
         self._changed = changed
 
-    async def add(self, wanted: CronAddArguments, context: ToolContext) -> Passage:
+    async def add(
+        self, wanted: CronAddArguments, context: ToolContext, language: str = ""
+    ) -> Passage:
         place = context.place
         if place is None:
             raise BadArguments("a job has to be made in a conversation, and not by a job")
@@ -64,6 +66,7 @@ class JobBook:
             message=wanted.message.strip(),
             created_s=self._clock.wall_s(),
             seen_s=self._clock.wall_s() if wanted.cron else 0.0,
+            language=language,
         )
         first_s = self._first(job)
         await asyncio.to_thread(self._store.add, job)

@@ -66,7 +66,7 @@ class ReminderBook:
             prompt=order,
             message="" if order else self.reminder(wanted.text.strip(), wanted.language),
         )
-        first = await self.jobs.add(job, context)
+        first = await self.jobs.add(job, context, wanted.language)
         told = {"job": job.name, "first": first, "every": wanted.every, "order": order}
         return {key: value for key, value in (told | {"text": wanted.text}).items() if value}
 

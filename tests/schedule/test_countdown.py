@@ -30,10 +30,8 @@ async def test_what_it_says_is_in_the_language_of_whoever_set_it(run: TimerRun) 
     await start(run, 90, "Tee", language="de")
     await start(run, 90, language="tlh")
     await run.go(120)
-    assert run.said == [
-        "Timer „Tee“ (1 min 30 s): Die Zeit ist um.",
-        "Your 1 min 30 s timer is over.",
-    ]
+    german = "Timer „Tee“ (1 min 30 s): Die Zeit ist um."
+    assert run.said == [german, "Your 1 min 30 s timer is over."]
 
 
 async def test_a_restart_of_the_agent_changes_nothing(run: TimerRun) -> None:

@@ -1,11 +1,14 @@
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from agent.errors import BadArguments
-from agent.providers.offline.timer_words import reminder
+from agent.providers.offline.timer_words import late_reminder, reminder
 from agent.schedule.book import JobBook
+from agent.schedule.job import Job
 from agent.schedule.reminding import ReminderBook
+from agent.schedule.schedule import Outside, Schedule
 from agent.schedule.store import JobStore
 from agent.schedule.zone import UTC
 from agent.tools.reminder import ReminderSetArguments
@@ -60,6 +63,25 @@ async def test_an_order_that_comes_again_is_a_turn(reminded: Reminded) -> None:
     )
     assert again["job"] == "order-2"
     assert reminded.store.find("order-2").every_s == 1800
+
+
+async def test_one_that_was_missed_is_said_where_it_was_set(reminded: Reminded) -> None:
+    await reminded.book.remind(ReminderSetArguments("call Mei", at="20:00"), context())
+    said: list[str] = []
+
+    async def perform(job: Job) -> str:
+        said.append(job.message)
+        return "delivered"
+
+    async def tell(text: str) -> None:
+        said.append(f"to the owner: {text}")
+
+    outside = Outside(perform, tell, lambda: UTC, lambda _: True, late_reminder)
+    for _ in range(3):
+        reminded.run.clock.jump(2 * 86_400)
+        async with asyncio.TaskGroup() as tasks:
+            await Schedule(reminded.store, reminded.run.clock).look(outside, tasks)
+    assert said == ["Reminder: call Mei (I was off when this was due.)"]
 
 
 @pytest.mark.parametrize(

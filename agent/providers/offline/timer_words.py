@@ -52,6 +52,11 @@ def reminder(text: str, code: str) -> str:
     return _voice(code).say("reminder", text=text)
 
 
+def late_reminder(text: str, code: str) -> str:
+    """What was said too late, with the word that it is."""
+    return _voice(code).say("reminder_late", text=text)
+
+
 def timer_told(result: Mapping[str, Any], voice: Voice) -> str:
     """What came of an order about timers; empty for a result of another shape."""
     for key, tell in _TELLING.items():
