@@ -6,6 +6,7 @@ name, or says nothing. Nothing here ever moves an output.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from agent.providers.offline.pieces import Analysis
@@ -18,7 +19,7 @@ from agent.providers.offline.toolbox import Toolbox
 START, CHANGE, CANCEL, LIST = "timer_start", "timer_change", "timer_cancel", "timer_list"
 _NOUNS = ("timer", "timers")
 # What may stand in any sentence about a timer
-_ALWAYS = frozenset({LIGHT, "timer", "timers", "place", "for", "named", "aside"})
+_ALWAYS = frozenset({LIGHT, "name", "timer", "timers", "place", "for", "named", "aside"})
 # What each deed may be said with besides its own words
 _BESIDE: Mapping[str, frozenset[str]] = {
     "pause": frozenset({"halt"}),
@@ -187,7 +188,7 @@ def _number(seconds: float) -> int | float:
 def _read(deed: str, sentence: Sentence, analysis: Analysis) -> _Read:
     tokens = sentence.tokens
     allowed = _ALWAYS | _BESIDE.get(deed, frozenset()) | {deed}
-    names = [token for token in tokens if token.kind is TokenKind.UNKNOWN]
+    names = [token for token in tokens if _is_name(token)] or _light_name(tokens)
     if not _accounted(tokens, allowed) or not _is_one_name(names, sentence, analysis):
         return _Read(ok=False)
     set_for, amounts = _durations(deed, tokens)
@@ -200,6 +201,19 @@ def _read(deed: str, sentence: Sentence, analysis: Analysis) -> _Read:
         amounts=amounts,
         ok=ok,
     )
+
+
+def _is_name(token: Token) -> bool:
+    return token.kind is TokenKind.UNKNOWN or token.has("name")
+
+
+def _light_name(tokens: Sequence[Token]) -> list[Token]:
+    """A name that is spelled like a word that says nothing, after what introduces names."""
+    return [
+        after
+        for before, after in pairwise(tokens)
+        if before.has("named") and after.tags == {LIGHT} and after is tokens[-1]
+    ]
 
 
 def _accounted(tokens: Sequence[Token], allowed: frozenset[str]) -> bool:
@@ -237,7 +251,12 @@ def _is_one_name(names: Sequence[Token], sentence: Sentence, analysis: Analysis)
         return False
     start, end = sentence.place(names[0])[0], sentence.place(names[-1])[1]
     ordering = actions() | values() | _NO_ORDER
-    if end - start > _MAX_NAME_CHARS or _has_within(analysis, start, end, ordering):
+    orders = any(
+        _has_within(analysis, *sentence.place(name), ordering)
+        for name in names
+        if not name.has("name")
+    )
+    if end - start > _MAX_NAME_CHARS or orders:
         return False
     return _stands_beside(tokens[:first][::-1]) or _stands_beside(tokens[last + 1 :])
 

@@ -10,6 +10,7 @@ from agent.providers.offline.timing import UNIT_S, Timing, timing, units_of
 from agent.providers.offline.units import UNSPACED, Unit
 
 _MINUTE_S = 60
+_ENDS = ".!?;。！？"
 _LINKS = frozenset({",", "、", "，", "の", "的", "에"})
 # In these, a time without a word before it is how long something lasts
 _BARE_LASTS = frozenset({"zh", "ja", "ko"})
@@ -60,17 +61,21 @@ def when_of(text: str, code: str, *kinds: Kind) -> When | None:
     """The first phrase of these kinds in tidy text; None where there is none."""
     units = units_of(text)
     own = timing(code)
-    for position in range(len(units)):
+    position = 0
+    while position < len(units):
         phrase = _phrase_at(units, position, own)
         if phrase is not None and phrase.when.kind in kinds:
             return _with_rest(phrase, text, units)
+        # Inside a phrase of another kind no other begins
+        position = position + 1 if phrase is None else phrase.end
     return None
 
 
 def _with_rest(phrase: _Phrase, text: str, units: Sequence[Unit]) -> When:
     start, end = units[phrase.start].start, units[phrase.end - 1].end
     before, after = text[:start].rstrip(" ,、，"), text[end:].lstrip(" ,、，")
-    spaced = " " if before and after and text[start - 1 : start].isspace() else ""
+    parted = before and after and after[0] not in _ENDS
+    spaced = " " if parted and text[start - 1 : start].isspace() else ""
     when = phrase.when
     rest = f"{before}{spaced}{after}".strip()
     return When(when.kind, when.seconds, when.told, rest, when.has_time)
