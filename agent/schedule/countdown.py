@@ -34,7 +34,7 @@ def now(clock: Clock, boot: str) -> Instant:
 
 @dataclass(frozen=True, slots=True)
 class Outlet:
-    """What timers reach others through.
+    """Ways of timers to others.
 
     Args:
         words: by language.
@@ -105,7 +105,7 @@ class Countdown:
             await self._forget(timer)
 
     async def _forget(self, timer: Timer) -> None:
-        """Where it cannot be, it is not said again by this agent."""
+        """Remove it; one that stays is not said again by this agent."""
         try:
             await asyncio.to_thread(self._store.remove, timer.number)
         except (BarnacleError, OSError) as err:

@@ -25,7 +25,7 @@ LATE_S = 60.0
 
 
 class TimerState(enum.Enum):
-    """Whether time passes for it."""
+    """State of a timer."""
 
     # Its time passes
     RUNNING = "running"
@@ -67,7 +67,7 @@ class Timer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Instant(msgspec.Struct, frozen=True):
-    """What the clocks say; `is_trusted` is about the wall's.
+    """Reading of the clocks; `is_trusted` is about the wall's.
 
     Args:
         boot: which run of the machine it is; empty where that cannot be told.
@@ -80,7 +80,7 @@ class Instant(msgspec.Struct, frozen=True):
 
 
 class TimerWords(Protocol):
-    """What timers say, in the language of whoever set them."""
+    """Sentences of timers, in the language of whoever set them."""
 
     def ended(self, timer: Timer) -> str: ...
 
@@ -88,7 +88,7 @@ class TimerWords(Protocol):
 
 
 def left_s(timer: Timer, now: Instant) -> float:
-    """How much is left; below zero where it has ended."""
+    """Return how much is left; below zero where it has ended."""
     if timer.state is TimerState.PAUSED:
         return timer.left_s
     return timer.left_s - _elapsed_s(timer, now)

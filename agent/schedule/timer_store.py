@@ -64,7 +64,7 @@ class TimerStore:
             return after
 
     def remove(self, number: int) -> bool:
-        """Whether it was there."""
+        """Remove a timer; return whether it was there."""
         with self._alone:
             from tinydb import where  # noqa: PLC0415 - as above
 

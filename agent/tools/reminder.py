@@ -35,7 +35,7 @@ class Reminders(Protocol):
     async def remind(
         self, wanted: ReminderSetArguments, context: ToolContext
     ) -> Mapping[str, object]:
-        """When it comes first; raises BadArguments for what makes no sense."""
+        """Keep one, and return when it comes first; raises BadArguments for what makes no sense."""
 
 
 class ReminderSetTool(Tool[ReminderSetArguments]):

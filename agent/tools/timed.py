@@ -46,7 +46,7 @@ def can_end(method: Method) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an output allows of a time to be on.
+    """Limits of an output that is on for a time.
 
     Args:
         longest_s: 0 is any time.
@@ -94,7 +94,7 @@ class Endings:
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """What is on for a time now."""
+        """Names of the outputs that are on for a time now."""
         return tuple(self._coming)
 
     def call_off(self, pin: str) -> None:

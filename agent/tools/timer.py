@@ -28,7 +28,7 @@ _Name = Annotated[str, Meta(max_length=_MAX_NAME_CHARS)]
 
 
 class TimerStartArguments(Arguments, frozen=True):
-    """How long, and what for."""
+    """Length of a timer, and its purpose."""
 
     seconds: Seconds
     name: _Name = ""
@@ -37,7 +37,7 @@ class TimerStartArguments(Arguments, frozen=True):
 
 
 class WhichTimer(Arguments, frozen=True):
-    """Which timer is meant; nothing where there is only one."""
+    """Words that tell which timer is meant; none where there is only one."""
 
     name: _Name = ""
     number: Annotated[int, Meta(ge=0, le=999, description="its place in timer_list")] = 0
@@ -47,7 +47,7 @@ class WhichTimer(Arguments, frozen=True):
 
 
 class TimerChangeArguments(WhichTimer, frozen=True):
-    """What becomes of it: more or less time, or a pause."""
+    """Change of a timer: more or less time, or a pause."""
 
     add_seconds: Annotated[
         float, Meta(ge=-_MAX_SECONDS, le=_MAX_SECONDS, description="below 0: take away")
@@ -124,7 +124,7 @@ class TimerStartTool(_TimerTool[TimerStartArguments]):
 
 
 class TimerListTool(_TimerTool[WhichTimer]):
-    """How long is left of which timer."""
+    """Shows how long is left of each timer."""
 
     name = "timer_list"
     description = "This person's timers and how long is left of each; of all, or of one."

@@ -136,7 +136,7 @@ def _hour(units: Sequence[Unit], position: int, own: Timing, *, bare: bool) -> C
 
 
 def _minutes(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, int]:
-    """What comes after the hour: acht Uhr dreißig, siete y media, 三点一刻."""
+    """Minutes after the hour: acht Uhr dreißig, siete y media, 三点一刻."""
     found = own.marks.at(units, position)
     for mark, minutes in (
         ("three_quarters_after_hour", 3 * _QUARTER),

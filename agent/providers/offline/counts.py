@@ -95,7 +95,7 @@ def _added(value: float, word: float) -> float | None:
 
 
 def _past_and(units: Sequence[Unit], end: int, value: float, code: str) -> int:
-    """Where a number goes on after a word that joins its parts."""
+    """Return where a number goes on after a word that joins its parts."""
     if end >= len(units):
         return end
     within = units[end].text == _AND_WITHIN.get(code) and value % _HUNDRED >= _TEENS_END

@@ -1,4 +1,4 @@
-"""How long something lasts, as it is said: an hour and a half, 5 min 30 s, anderthalb Stunden."""
+"""Durations as they are said: an hour and a half, 5 min 30 s, anderthalb Stunden."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

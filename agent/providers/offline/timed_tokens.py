@@ -24,7 +24,7 @@ _BEGINNING = frozenset({"timer", "timers", "remind"})
 
 
 class TokenKind(enum.Enum):
-    """What a token is."""
+    """Kind of a token."""
 
     # How long
     DURATION = "duration"
@@ -68,11 +68,11 @@ class Sentence:
     tokens: tuple[Token, ...]
 
     def place(self, token: Token) -> tuple[int, int]:
-        """Where it begins and ends in the text."""
+        """Return its beginning and end in the text."""
         return self.units[token.start].start, self.units[token.end - 1].end - token.cut
 
     def words(self, token: Token) -> str:
-        """What was written there."""
+        """Return the text of a token."""
         start, end = self.place(token)
         return self.text[start:end]
 

@@ -1,4 +1,4 @@
-"""What timers and reminders say in a person's language: at their end, late, and when asked."""
+"""Sentences of timers and reminders in a person's language: at their end, late, and when asked."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -53,12 +53,12 @@ def reminder(text: str, code: str) -> str:
 
 
 def late_reminder(text: str, code: str) -> str:
-    """What was said too late, with the word that it is."""
+    """Return a reminder that is said too late, with the word that it is."""
     return _voice(code).say("reminder_late", text=text)
 
 
 def timer_told(result: Mapping[str, Any], voice: Voice) -> str:
-    """What came of an order about timers; empty for a result of another shape."""
+    """Return what came of an order about timers; empty for a result of another shape."""
     for key, tell in _TELLING.items():
         told = result.get(key)
         if isinstance(told, Mapping):

@@ -40,7 +40,7 @@ _SIGNS = {"add": 1, "remove": -1}
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a sentence holds besides its verb.
+    """Parts of a sentence besides its verb.
 
     Args:
         amounts: durations that are not what a timer was set for.
@@ -100,7 +100,7 @@ def _more_or_less(sentence: Sentence) -> Order | None:
 
 
 def _remaining(sentence: Sentence) -> Order | None:
-    """How much is left, of whatever runs."""
+    """Question for what is left, of whatever runs."""
     own = frozenset({"status", "left", "remains", LIGHT})
     if not any(token.has("remains") for token in sentence.tokens):
         return None
@@ -227,7 +227,7 @@ def _accounted(tokens: Sequence[Token], allowed: frozenset[str]) -> bool:
 
 
 def _place(tokens: Sequence[Token]) -> int:
-    """Which one by its place, 0 where that was not said; -1 where numbers are left over."""
+    """Return the place that was said, 0 where that was not said; -1 where numbers are left over."""
     ordinals = [token for token in tokens if token.kind is TokenKind.ORDINAL]
     numbers = [token for token in tokens if token.kind is TokenKind.NUMBER]
     if len(ordinals) + len(numbers) > 1:
@@ -281,7 +281,7 @@ def _stands_beside(tokens: Sequence[Token]) -> bool:
 
 
 def _durations(deed: str, tokens: Sequence[Token]) -> tuple[list[float], tuple[float, ...]]:
-    """What a timer was set for, and the other durations."""
+    """Durations that tell which timer is meant, and the others."""
     found = [
         (position, token.duration.seconds)
         for position, token in enumerate(tokens)

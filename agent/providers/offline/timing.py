@@ -54,7 +54,7 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a language says of times."""
+    """Vocabulary of times in one language."""
 
     code: str
     tags: Forms
@@ -124,7 +124,7 @@ def span_s(told: str) -> float:
 
 
 def _light(code: str) -> Iterator[Words]:
-    """What the language's vocabulary knows to say nothing."""
+    """Forms that say nothing, by the language's vocabulary."""
     own = lexicon(code)
     for same in own.forms.values():
         for form in same:

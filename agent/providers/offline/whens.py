@@ -1,4 +1,4 @@
-"""When and for how long: the phrase of a sentence that tells it, and the sentence without it."""
+"""Phrase of a sentence that tells when or for how long, and the sentence without it."""
 
 import enum
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _AGAIN = frozenset({"day", "weekday", "weekend"})
 
 
 class Kind(enum.Enum):
-    """What a phrase about time says."""
+    """Meaning of a phrase about time."""
 
     # After so long
     IN = "in"
@@ -133,7 +133,7 @@ def _every_so_often(units: Sequence[Unit], start: int, own: Timing) -> tuple[Whe
 
 @dataclass
 class _Parts:
-    """What was read of a day and a time."""
+    """Parts of a day and a time, as far as they are read."""
 
     every: bool = False
     day: str = ""
@@ -250,7 +250,7 @@ def _take_clock(units: Sequence[Unit], at: int, parts: _Parts, own: Timing) -> b
 
 
 def _past_after(units: Sequence[Unit], end: int, parts: _Parts, own: Timing) -> int:
-    """What follows a time where its language says so: に, まで, 까지."""
+    """Return the end of the word that follows a time where its language says so: に, まで, 까지."""
     after = own.tags.at(units, end)
     if after is None:
         return end
