@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.providers.offline.counts import count_at
+from agent.providers.offline.lexicon import lexicon
 from agent.providers.offline.timing import Found, Timing
 from agent.providers.offline.units import UNSPACED, Kind, Unit
 
 _DAY_HOURS, _HALF_DAY, _HOUR_MIN = 24, 12, 60
 _HALF, _QUARTER = 30, 15
 _DAWN = 6
+_SIGNS = frozenset({"%", "°", "€", "$"})
 # With a colon, a day has 24 hours wherever people do not say am and pm
 _TWELVE_HOURS = frozenset({"en"})
 
@@ -127,12 +129,22 @@ def _hour(units: Sequence[Unit], position: int, own: Timing, *, bare: bool) -> C
     if hour is None or hour.value % 1 or not 0 <= hour.value <= _DAY_HOURS:
         return None
     marked = _past(units, hour.end, own, "hour_mark")
-    if marked == hour.end and units[position].kind in UNSPACED:
+    if marked == hour.end and (
+        units[position].kind in UNSPACED or _is_measured(units, marked, own)
+    ):
         return None
     end, minutes = _minutes(units, marked, own)
     if marked == hour.end and end == hour.end and not bare and _daypart(units, end, own) is None:
         return None
     return _shifted(int(hour.value), minutes, end)
+
+
+def _is_measured(units: Sequence[Unit], position: int, own: Timing) -> bool:
+    """A number with a unit of something else: 20 %, 20 degrees."""
+    if position >= len(units):
+        return False
+    after = units[position]
+    return after.text in _SIGNS or (after.text,) in lexicon(own.code).measures
 
 
 def _minutes(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, int]:
