@@ -114,7 +114,8 @@ async def _lasting(when: When, box: Toolbox, read: _Reads) -> Step | None:
         is_told = isinstance(step, Say) and step.key == "unaccounted" and when.kind is Kind.FOR
         return step if is_told else None
     if when.kind is Kind.FOR:
-        return _for(step, _whole(when.seconds), box) or Say("for_one")
+        # Without such a tool another may take a duration of its own
+        return _for(step, _whole(when.seconds), box)
     if isinstance(step, Ask):
         # Its answer would come when the time is another
         return None
