@@ -61,6 +61,13 @@ def test_the_schema_names_pins_and_choices() -> None:
         "properties": {
             "pin": {"enum": ["led", "pump", "relay"], "description": "led (blue led, light)"},
             "value": {"enum": ["off", "on"]},
+            "for_seconds": {
+                "default": 0,
+                "minimum": 0,
+                "maximum": 86400,
+                "type": "number",
+                "description": "then back to its safe value; 0: until it is changed",
+            },
         },
         "required": ["pin", "value"],
         "additionalProperties": False,

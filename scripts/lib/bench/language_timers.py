@@ -1,7 +1,7 @@
 """Calls that a sentence about timers must come to, by its intent and its slots.
 
 The names of the tools and of their arguments stand here alone. A timer has no place of its own: the
-place that was said is its name. What is to be done later is kept in words, not always in their order.
+place that was said is its name. What is to be done later is kept in words, in whatever order.
 """
 
 import difflib
