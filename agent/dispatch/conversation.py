@@ -24,6 +24,7 @@ from agent.dispatch.histories import Histories
 from agent.dispatch.hooks import Cancel, Hooks
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
+from agent.dispatch.outcome import TurnOutcome
 from agent.dispatch.prompt import (
     PromptSetting,
     changing_prompt,
@@ -33,7 +34,7 @@ from agent.dispatch.prompt import (
 )
 from agent.dispatch.quiet import says_nothing
 from agent.dispatch.settings import AgentSettings
-from agent.dispatch.turn import OnText, TurnOutcome, TurnRunner, TurnSeams
+from agent.dispatch.turn import OnText, TurnRunner, TurnSeams
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
@@ -44,6 +45,7 @@ from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
+    from agent.dispatch.learner import Learner
     from agent.dispatch.saying import Saying
 
 _log = logging.getLogger(__name__)
@@ -89,6 +91,8 @@ class Parts:
     hooks: Hooks = field(default_factory=Hooks)
     # What hurts the machine, in sentences; mostly nothing
     machine: Callable[[], Sequence[Passage]] = tuple
+    # What learns from finished turns
+    open_learner: "Callable[[], Learner] | None" = None
 
 
 class Conversations:
@@ -136,6 +140,8 @@ class Conversations:
             await self._keep_quiet(accepted)
             return None
         await self._parts.hooks.turn_starts(inbound)
+        if self._learner is not None:
+            await self._learner.heard(inbound)
         try:
             about = logs.about(conversation=inbound.conversation, message_id=inbound.message_id)
             with about, self._parts.activity.thinking():
@@ -172,6 +178,8 @@ class Conversations:
             was_too_long=outcome.was_too_long,
         )
         await self._parts.hooks.turn_ended(inbound, text)
+        if self._learner is not None and not accepted.also:
+            await self._learner.turn_ended(inbound, outcome)
         return answer
 
     async def finish(
@@ -255,6 +263,11 @@ class Conversations:
         return await Models(parts.journal, parts.runner.provider, parts.offer).obey(
             command, inbound
         )
+
+    @cached_property
+    def _learner(self) -> "Learner | None":
+        opened = self._parts.open_learner
+        return None if opened is None else opened()
 
     @cached_property
     def _saying(self) -> "Saying":

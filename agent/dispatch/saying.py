@@ -10,8 +10,8 @@ from pathlib import Path
 from agent.channels.base import Abilities
 from agent.dispatch.enclosures import Enclosed, enclosed
 from agent.dispatch.leavings import without_leavings
+from agent.dispatch.outcome import TurnOutcome
 from agent.dispatch.strange_links import without_strange_links
-from agent.dispatch.turn import TurnOutcome
 from agent.messages import Inbound, Role
 
 NOTHING_LEFT = "(the model gave an empty answer)"

@@ -17,9 +17,9 @@ from agent.channels.base import Abilities
 from agent.dispatch.execution import BeforeEffect, execute, for_model, lowered, shown_by
 from agent.dispatch.gate import Gate
 from agent.dispatch.hooks import Hooks
+from agent.dispatch.outcome import TurnOutcome, is_asked
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, ContextOverflow, ProviderError
-from agent.memory.base import FROM_CHAT
 from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
 from agent.passage import Passage, Provenance, echo
 from agent.providers.base import ChatRequest, ChatResponse, Provider
@@ -71,24 +71,6 @@ class TurnSeams:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnOutcome:
-    """The answer, every message that the turn added after the person's, and their trust.
-
-    Args:
-        source: where the least trusted of what was read came from.
-        is_answer: False where the text only says why the model gave none.
-        was_too_long: the model could not be shown all of the conversation.
-    """
-
-    text: str
-    added: tuple[ChatMessage, ...]
-    provenance: Provenance
-    source: str = FROM_CHAT
-    is_answer: bool = True
-    was_too_long: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Within:
     """Which turn this is, also for the turns of other agents within it.
 
@@ -123,6 +105,9 @@ class _Progress:
     within: Within = field(default_factory=Within)
     is_fresh: bool = True
     was_too_long: bool = False
+    is_by_model: bool = True
+    is_reply: bool = False
+    speaker: str = ""
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
@@ -182,6 +167,10 @@ class TurnRunner:
         for message in messages:
             context = lowered(context, shown_by(message))
         progress = _Progress(context, fresh, _new_guidance(), model, within or Within())
+        progress.is_reply = is_asked(messages)
+        # What another agent or an untrusted message says is nobody's own word
+        is_own = progress.within.depth == 0 and fresh.provenance >= Provenance.USER
+        progress.speaker = context.person if is_own else ""
         for left in reversed(range(self._max_iterations)):
             said = (*messages, *progress.added, *progress.guidance.aside)
             try:
@@ -193,6 +182,7 @@ class TurnRunner:
                 return replace(self._finished(progress, said_so), is_answer=False)
             progress.is_fresh &= response.heeds_only_this_turn
             progress.was_too_long |= response.was_shortened
+            progress.is_by_model &= not response.is_by_rules
             if not response.tool_calls:
                 if left and progress.guidance.is_only_announced(response):
                     progress.shown.append(f"{response.text}\n")
@@ -239,6 +229,7 @@ class TurnRunner:
             progress.model,
             further_tools=tools.waiting,
             conversation=progress.whole.conversation,
+            person=progress.speaker,
         )
         pieces: list[str] = []
         try:
@@ -313,9 +304,15 @@ class TurnRunner:
         answer = self._redactor.redact("".join([*progress.shown, text]))
         context = progress.fresh if progress.is_fresh else progress.whole
         said = Passage(text, context.provenance, "")
-        added = (*progress.added, ChatMessage.assistant(said))
-        outcome = TurnOutcome(answer, added, context.provenance, context.source)
-        return replace(outcome, was_too_long=progress.was_too_long)
+        return TurnOutcome(
+            answer,
+            (*progress.added, ChatMessage.assistant(said)),
+            context.provenance,
+            context.source,
+            was_too_long=progress.was_too_long,
+            is_by_model=progress.is_by_model,
+            is_reply=progress.is_reply,
+        )
 
     def _changes(self, call: ToolCall) -> bool:
         tool = self._shelf.find(call.name)

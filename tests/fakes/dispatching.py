@@ -1,9 +1,11 @@
 """A dispatcher with a journal on disk and everything else of a test's choosing."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from agent.channels.base import Channel
 from agent.dispatch.activity import Activity
@@ -22,12 +24,16 @@ from agent.dispatch.rank import Rank
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnRunner
 from agent.dispatch.whereabouts import Whereabouts
+from agent.lessons import Lessons
 from agent.memory.base import Memory
 from agent.memory.settings import MemorySettings
 from agent.messages import Address, ChatMessage, Inbound, Role
+from agent.passage import Passage
 from agent.providers.base import ChatRequest, Provider
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
+from agent.security.redact import Redactor
+from agent.storage.phrases import Phrases
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
@@ -37,6 +43,20 @@ from tests.fakes.memory import PreparedMemory
 from tests.fakes.said import words
 
 OFFER = Offer("fakes", "usual", {"fast": "groq:tiny"}, ("groq:large",))
+
+
+@dataclass(frozen=True)
+class Around:
+    """What may stand around the turns."""
+
+    hooks: Hooks = field(default_factory=Hooks)
+    phrases: Phrases | None = None
+
+    def parts(self, *seams: Any, machine: Callable[[], Sequence[Passage]]) -> Parts:
+        registry = next(seam for seam in seams if isinstance(seam, Registry))
+        known = self.phrases
+        learner = (lambda: Lessons(known, registry, Redactor())) if known else None
+        return Parts(*seams, hooks=self.hooks, machine=machine, open_learner=learner)
 
 
 class Running:
@@ -73,7 +93,7 @@ async def running(
     channel: Channel,
     memory: Memory | None = None,
     tools: Sequence[AnyTool] | None = None,
-    hooks: Hooks | None = None,
+    around: Around | None = None,
 ) -> AsyncIterator[Running]:
     journal = open_journal(folder / "agent.db")
     clock = SteppedClock()
@@ -84,7 +104,7 @@ async def running(
     runner = TurnRunner(provider, registry, gate, settings.max_tool_iterations)
     seams = (journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
     hurts: list[str] = []
-    parts = Parts(*seams, hooks=hooks or Hooks(), machine=lambda: [words(one) for one in hurts])
+    parts = (around or Around()).parts(*seams, machine=lambda: [words(one) for one in hurts])
     conversations = Conversations(parts, settings, MemorySettings(), "workspace")
     channels = {channel.name: channel}
     delivery = Delivery(journal, channels, clock)

@@ -44,6 +44,8 @@ class Reason(enum.Enum):
     FILL = "fill"
     # It was understood, but not clearly enough to act on
     CONFIRM = "confirm"
+    # A model did it for this sentence before
+    PHRASE = "phrase"
     # One memory may be the one to forget
     FORGET_THIS = "forget_this"
     # Several memories may be

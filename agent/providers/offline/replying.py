@@ -16,9 +16,10 @@ from agent.providers.offline.answers import answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
 from agent.providers.offline.everything import all_at_rest, told_at_rest
 from agent.providers.offline.later import UNTIL
+from agent.providers.offline.learnt import Learnt
 from agent.providers.offline.likeness import Likenesses
 from agent.providers.offline.pieces import analyse
-from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
+from agent.providers.offline.plan import Ask, Do, Order, Say, Step, Tell
 from agent.providers.offline.recalled import contents_by_key, forgotten, source_asked, told
 from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import FORGET, LIST, RECALL, SOURCE, UNWATCH
@@ -31,6 +32,7 @@ from agent.providers.offline.toolbox import (
 )
 from agent.providers.offline.voices import voices_of
 from agent.providers.offline.wording import Voice
+from agent.storage.phrases import Phrases
 
 # What shows the other tools to models that are not shown all of them
 _SEARCH = "tool_search"
@@ -48,10 +50,17 @@ _LOOKED_UP = {
 
 
 class Replies:
-    """Understands simple commands in six languages; `embedder` adds paraphrases where it can."""
+    """Makes the answers of the offline provider."""
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        phrases: Phrases | None = None,
+        called: str = "Barnacle",
+    ) -> None:
         self._likenesses = Likenesses(embedder)
+        self._phrases = phrases
+        self._called = called
 
     async def to(self, request: ChatRequest) -> ChatResponse:
         box = toolbox(_every_tool(request))
@@ -59,12 +68,19 @@ class Replies:
         if not turns:
             return ChatResponse(_help(Voice("en"), box))
         voices = voices_of(turns)
+        learnt = Learnt(self._phrases, request.person, request.conversation)
         pending = None
         for place in range(_asked_since(turns), len(turns) - 1):
             turn, voice = turns[place], voices[place]
             _, step = await self._step(turns[: place + 1], voice, box, pending)
+            if pending is None:
+                step = learnt.instead(step, turn.text, box, is_past=True)
             pending = step if isinstance(step, Ask) and _was_asked(step, turn, voice) else None
         understood, step = await self._step(turns, voices[-1], box, pending)
+        if not turns[-1].exchanges:
+            if pending is None or step == Say("not_understood"):
+                step = learnt.instead(step, turns[-1].text, box)
+            await learnt.note(step, turns[-1], pending)
         return _response(step, turns[-1], understood, box, voices[-1])
 
     async def _step(

@@ -54,6 +54,8 @@ class Voice:
         return self._write(text.replace("{", "{{").replace("}", "}}"), {})
 
     def sentence(self, said: Say) -> str:
+        if said.key == "phrase_gone":
+            return self.say(said.key, thing=self.thing(said.slots["thing"]))
         return self.say(said.key, **said.slots)
 
     def listing(self, items: Sequence[str], last: str) -> str:
@@ -154,9 +156,9 @@ class Voice:
         return self.joined([self.say(key, thing=slot), self._question(need)])
 
     def _question(self, need: Need) -> str:
-        if need.reason is Reason.CONFIRM:
+        if need.reason in {Reason.CONFIRM, Reason.PHRASE}:
             deeds = [self._deed_of(draft) for option in need.options for draft in option.drafts]
-            return self.say("confirm", deed=self.listing(deeds, "and"))
+            return self.say(need.reason.value, deed=self.listing(deeds, "and"))
         if need.reason is Reason.FORGET_THIS:
             return self.say("forget_this", memory=self.quoted(need.options[0].choice.text))
         if need.reason is Reason.FORGET_WHICH:
