@@ -18,6 +18,7 @@ from agent.providers.offline.everything import all_at_rest, told_at_rest
 from agent.providers.offline.later import UNTIL
 from agent.providers.offline.learnt import Learnt
 from agent.providers.offline.likeness import Likenesses
+from agent.providers.offline.manners import manners
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Ask, Do, Order, Say, Step, Tell
 from agent.providers.offline.recalled import contents_by_key, forgotten, source_asked, told
@@ -81,6 +82,9 @@ class Replies:
             if pending is None or step == Say("not_understood"):
                 step = learnt.instead(step, turns[-1].text, box)
             await learnt.note(step, turns[-1], pending)
+            key = manners(turns[-1].text, voices[-1].code, self._called)
+            if key is not None and pending is None and isinstance(step, (Say, Do)):
+                return _small_talk(key, voices[-1], self._called)
         return _response(step, turns[-1], understood, box, voices[-1])
 
     async def _step(
@@ -100,6 +104,10 @@ class Replies:
             now = turn.exchanges[0].result
             return understood, await understand_until(said, box, past, self._likenesses, now)
         return understood, _after_calls(step, turn, box, voice)
+
+
+def _small_talk(key: str, voice: Voice, called: str) -> ChatResponse:
+    return ChatResponse(voice.manners(key, called), heeds_only_this_turn=True)
 
 
 def _every_tool(request: ChatRequest) -> Sequence[ToolSpec]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.providers.offline.lexicon import lexicon, traditional, variants
+from agent.providers.offline.manners import answer_of
 from agent.providers.offline.plan import Draft, Need, Option, Order, Reason, Say
 from agent.providers.offline.toolbox import Parameter, Profile, Toolbox, words_of
 
@@ -57,6 +58,10 @@ class Voice:
         if said.key == "phrase_gone":
             return self.say(said.key, thing=self.thing(said.slots["thing"]))
         return self.say(said.key, **said.slots)
+
+    def manners(self, key: str, called: str) -> str:
+        """A word back to small talk."""
+        return self._write(answer_of(key, self.code), {"name": called})
 
     def listing(self, items: Sequence[str], last: str) -> str:
         """Items with commas, and with `last` (`or`, `and`) before the last of them."""
