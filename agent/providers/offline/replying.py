@@ -67,7 +67,7 @@ class Replies:
         box = toolbox(_every_tool(request))
         turns = turns_of(request.messages)
         if not turns:
-            return ChatResponse(_help(Voice("en"), box))
+            return ChatResponse(await self._help(Voice("en"), box))
         voices = voices_of(turns)
         learnt = Learnt(self._phrases, request.person, request.conversation)
         pending = None
@@ -84,8 +84,25 @@ class Replies:
             await learnt.note(step, turns[-1], pending)
             key = manners(turns[-1].text, voices[-1].code, self._called)
             if key is not None and pending is None and isinstance(step, (Say, Do)):
-                return _small_talk(key, voices[-1], self._called)
+                return _spoken(voices[-1].manners(key, self._called))
+            if step == Say("help"):
+                return _spoken(await self._help(voices[-1], box))
         return _response(step, turns[-1], understood, box, voices[-1])
+
+    async def _help(self, voice: Voice, box: Toolbox) -> str:
+        """What can be said here, each with a sentence that works."""
+        from agent.providers.offline.abilities import abilities  # noqa: PLC0415 - when it is asked
+        from agent.providers.offline.understanding import understand  # noqa: PLC0415 - as below
+
+        async def read(said: str) -> Step:
+            analysis = analyse(said, voice.code, box.names)
+            return (await understand(analysis, box, [], None, Likenesses(None))).step
+
+        found = await abilities(box, voice, read)
+        if not found:
+            return f"{voice.say('no_tools')} {voice.say('connect')}"
+        lines = [f"- {one.line}: {voice.quoted(one.example)}" for one in found]
+        return "\n".join([voice.say("help"), *lines, voice.say("connect")])
 
     async def _step(
         self, turns: Sequence[Turn], voice: Voice, box: Toolbox, pending: Ask | None
@@ -106,8 +123,8 @@ class Replies:
         return understood, _after_calls(step, turn, box, voice)
 
 
-def _small_talk(key: str, voice: Voice, called: str) -> ChatResponse:
-    return ChatResponse(voice.manners(key, called), heeds_only_this_turn=True)
+def _spoken(text: str) -> ChatResponse:
+    return ChatResponse(text, heeds_only_this_turn=True)
 
 
 def _every_tool(request: ChatRequest) -> Sequence[ToolSpec]:
@@ -158,8 +175,8 @@ def _response(
     elif isinstance(step, Tell):
         text = _results(turn.exchanges, understood, box, voice)
     else:
-        text = _help(voice, box) if step.key == "help" else voice.sentence(step)
-    return ChatResponse(text, heeds_only_this_turn=True)
+        text = voice.sentence(step)
+    return _spoken(text)
 
 
 def _results(
@@ -188,13 +205,6 @@ def _calls(orders: Sequence[Order]) -> tuple[ToolCall, ...]:
 
 def _json(order: Order) -> str:
     return json.dumps(order.arguments, ensure_ascii=False, separators=(",", ":"))
-
-
-def _help(voice: Voice, box: Toolbox) -> str:
-    lines = [f"- {line}" for line in voice.help_lines(box)]
-    if not lines:
-        return f"{voice.say('no_tools')} {voice.say('connect')}"
-    return "\n".join([voice.say("help"), *lines, voice.say("connect")])
 
 
 def _asked_since(turns: Sequence[Turn]) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from agent.providers.offline.lexicon import lexicon, traditional, variants
 from agent.providers.offline.manners import answer_of
 from agent.providers.offline.plan import Draft, Need, Option, Order, Reason, Say
-from agent.providers.offline.toolbox import Parameter, Profile, Toolbox, words_of
+from agent.providers.offline.toolbox import Parameter, Profile, words_of
 
 # More digits than a sensor has only look exact
 _DIGITS = 4
@@ -88,8 +88,7 @@ class Voice:
         """What a thing is called in a sentence; an unknown name stays what it is."""
         labels = self._table("labels")
         bare = name.replace("_", " ")[:_NAME_CHARS]
-        senses = words_of(name)
-        label = labels.get(name) or (labels.get(min(senses)) if len(senses) == 1 else None)
+        label = self._label(name)
         if label is not None:
             return self._write(label, {})
         if any(char.isdigit() for char in name):
@@ -126,7 +125,7 @@ class Voice:
         deeds = self._table("deeds")
         if order.tool in deeds:
             return self.deed_by(order.tool)
-        thing = self.thing(subject(order, profile))
+        thing = self._as_object(self.thing(subject(order, profile)))
         wanted = _wanted(order, profile)
         number = _number_set(order, profile)
         if number is not None:
@@ -149,9 +148,22 @@ class Voice:
                 return self._write(own, {}) + english[len(known) :]
         return english
 
-    def help_lines(self, box: Toolbox) -> list[str]:
-        """What can be done with the tools that are there, one line each."""
-        return [line for profile in box.profiles for line in [self._help(profile)] if line]
+    def ability(self, key: str) -> str:
+        """An ability in a few words."""
+        return self._write(self._table("abilities")[key]["line"], {})
+
+    def examples(self, key: str) -> list[str]:
+        """Sentences of an ability, with their slots still open."""
+        templates: list[str] = self._table("abilities")[key]["say"]
+        return [one.translate(traditional()) if self.traditional else one for one in templates]
+
+    def fill(self, template: str, **slots: str) -> str:
+        return template.format_map(slots)
+
+    def label(self, name: str) -> str:
+        """A thing as it stands after a verb; empty where the language has no word for it."""
+        label = self._label(name)
+        return "" if label is None else self._as_object(self._write(label, {}))
 
     def question(self, need: Need) -> str:
         """A need as a question, with what must be said before it."""
@@ -192,23 +204,18 @@ class Voice:
     def _deed_of(self, draft: Draft) -> str:
         return self.deed(Order(draft.profile.name, draft.arguments), draft.profile)
 
-    def _help(self, profile: Profile) -> str:
-        lines = self._table("help")
-        device = profile.device
-        names = [choice.shown for choice in device.choices] if device else []
-        slots = {
-            "choices": self.listing([self.thing(name) for name in names], "and"),
-            "example": self.thing(names[0]) if names else "",
-        }
-        if profile.name in lines:
-            return self._write(lines[profile.name], slots)
-        if names and profile.acts and profile.switch:
-            return self._write(lines["switch"], slots)
-        if names and not profile.acts:
-            return self._write(lines["read"], slots)
-        if "temperature" in profile.words:
-            return self._write(lines["temperature"], slots)
-        return profile.spec.description.partition(". ")[0].rstrip(".")
+    def _label(self, name: str) -> str | None:
+        labels = self._table("labels")
+        senses = words_of(name)
+        found: str | None = labels.get(name)
+        return found or (labels.get(min(senses)) if len(senses) == 1 else None)
+
+    def _as_object(self, thing: str) -> str:
+        """As it stands after a verb: den Motor, not der Motor."""
+        for article, instead in lexicon(self.code).wording["objects"].items():
+            if thing.startswith(article):
+                return f"{instead}{thing.removeprefix(article)}"
+        return thing
 
     def _table(self, name: str) -> Mapping[str, Any]:
         table: Mapping[str, Any] = lexicon(self.code).wording[name]
