@@ -91,6 +91,13 @@ async def abilities(
     return found
 
 
+def examples(box: Toolbox, voice: Voice) -> Iterator[str]:
+    """Sentences of every kind with every thing, but none that moves all of them."""
+    for kind in _KINDS:
+        if kind.key != "all_off" and any(kind.fits(one) for one in box.profiles):
+            yield from _examples(kind, box, voice)
+
+
 def _examples(kind: _Kind, box: Toolbox, voice: Voice) -> Iterator[str]:
     for template in voice.examples(kind.key):
         if "{" in template:

@@ -6,7 +6,7 @@ answer. It never raises on any text, and never acts on what it only half underst
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.embeddings.base import Embedder
@@ -19,6 +19,7 @@ from agent.providers.offline.later import UNTIL
 from agent.providers.offline.learnt import Learnt
 from agent.providers.offline.likeness import Likenesses
 from agent.providers.offline.manners import manners
+from agent.providers.offline.nearest import narrowed, nearest
 from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Ask, Do, Order, Say, Step, Tell
 from agent.providers.offline.recalled import contents_by_key, forgotten, source_asked, told
@@ -41,6 +42,8 @@ _SEARCH = "tool_search"
 if TYPE_CHECKING:
     from agent.providers.offline.understanding import Understanding
 
+# What is answered where a message was not understood, or not all of it
+_NOT_UNDERSTOOD = frozenset({"not_understood", "unaccounted", "not_plain"})
 # What was only looked up to find out what is meant, and is not told beside what was done then
 _LOOKED_UP = {
     MEMORY_FORGET: MEMORY_RECALL,
@@ -87,22 +90,35 @@ class Replies:
                 return _spoken(voices[-1].manners(key, self._called))
             if step == Say("help"):
                 return _spoken(await self._help(voices[-1], box))
+            if isinstance(step, Say) and step.key in _NOT_UNDERSTOOD:
+                return _spoken(await self._refusal(step, turns[-1].text, voices[-1], box))
         return _response(step, turns[-1], understood, box, voices[-1])
 
     async def _help(self, voice: Voice, box: Toolbox) -> str:
         """What can be said here, each with a sentence that works."""
         from agent.providers.offline.abilities import abilities  # noqa: PLC0415 - when it is asked
+
+        found = await abilities(box, voice, self._reader(voice, box))
+        if not found:
+            return f"{voice.say('no_tools')} {voice.say('connect')}"
+        lines = [f"- {one.line}: {voice.quoted(one.example)}" for one in found]
+        return "\n".join([voice.say("help"), *lines, voice.say("connect")])
+
+    async def _refusal(self, step: Say, text: str, voice: Voice, box: Toolbox) -> str:
+        """Why nothing was done, and the nearest that would have been."""
+        found = await nearest(text, box, voice, self._reader(voice, box))
+        shown = "" if found is None else voice.say("nearest_order", example=voice.quoted(found))
+        return voice.joined([voice.sentence(step), shown])
+
+    def _reader(self, voice: Voice, box: Toolbox) -> Callable[[str], Awaitable[Step]]:
+        """Tells what a sentence would come to, if it were the first that is said."""
         from agent.providers.offline.understanding import understand  # noqa: PLC0415 - as below
 
         async def read(said: str) -> Step:
             analysis = analyse(said, voice.code, box.names)
             return (await understand(analysis, box, [], None, Likenesses(None))).step
 
-        found = await abilities(box, voice, read)
-        if not found:
-            return f"{voice.say('no_tools')} {voice.say('connect')}"
-        lines = [f"- {one.line}: {voice.quoted(one.example)}" for one in found]
-        return "\n".join([voice.say("help"), *lines, voice.say("connect")])
+        return read
 
     async def _step(
         self, turns: Sequence[Turn], voice: Voice, box: Toolbox, pending: Ask | None
@@ -114,7 +130,7 @@ class Replies:
         *past, turn = turns
         said = analyse(turn.text, voice.code, box.names)
         understood = await understand(said, box, past, pending, self._likenesses)
-        step = understood.step
+        step = narrowed(understood.step, voice)
         if isinstance(step, Do) and step.purpose == UNTIL and len(turn.exchanges) == 1:
             from agent.providers.offline.understanding import understand_until  # noqa: PLC0415 - as above
 
