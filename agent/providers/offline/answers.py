@@ -165,8 +165,15 @@ def _entry(entry: object) -> str:
 
 def _plainly(result: Mapping[str, Any], voice: Voice) -> str:
     """A result whose shape is not known: its parts by their own names."""
-    lines = [f"{key}: {_shown(value, voice)}" for key, value in list(result.items())[:_MAX_NAMES]]
+    lines = [
+        f"{_key(key, voice)}: {_shown(value, voice)}"
+        for key, value in list(result.items())[:_MAX_NAMES]
+    ]
     return "\n".join(lines)
+
+
+def _key(key: str, voice: Voice) -> str:
+    return voice.label(key) or key.replace("_", " ")
 
 
 def _shown(value: object, voice: Voice) -> str:

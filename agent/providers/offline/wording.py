@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.providers.offline.lexicon import lexicon, traditional, variants
 from agent.providers.offline.manners import answer_of
+from agent.providers.offline.measures import TIME
 from agent.providers.offline.plan import Draft, Need, Option, Order, Reason, Say
 from agent.providers.offline.toolbox import Parameter, Profile, words_of
 
@@ -16,6 +17,9 @@ _DIGITS = 4
 _VERBS = frozenset({"set", "read", "write", "get"})
 # Units of time, the longest first
 _SPANS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+_SECOND_MS = 1000
+# Words of tools' names that say nothing to a person
+_TECHNICAL = _VERBS | {"board", "gpio", "pwm", "adc", "mcu", "i2c", "uart"}
 # A name longer than this is not a name
 _NAME_CHARS = 60
 
@@ -118,25 +122,55 @@ class Voice:
     def deed(self, order: Order, profile: Profile | None) -> str:
         """What an order does, as it follows "I could not"."""
         lasts = order.arguments.get("for_seconds")
-        if isinstance(lasts, (int, float)) and lasts:
-            given = {name: one for name, one in order.arguments.items() if name != "for_seconds"}
-            deed = self.deed(Order(order.tool, given), profile)
-            return self.say("deed_for", deed=deed, span=self.span(float(lasts)))
-        deeds = self._table("deeds")
-        if order.tool in deeds:
+        if not isinstance(lasts, (int, float)) or not lasts:
+            return self._deed_at_once(order, profile)
+        given = {name: one for name, one in order.arguments.items() if name != "for_seconds"}
+        deed = self._deed_at_once(Order(order.tool, given), profile)
+        return self.say("deed_for", deed=deed, span=self.span(float(lasts)))
+
+    def _deed_at_once(self, order: Order, profile: Profile | None) -> str:
+        if order.tool in self._table("deeds"):
             return self.deed_by(order.tool)
-        thing = self._as_object(self.thing(subject(order, profile)))
+        thing = self._as_object(self._subject(order, profile))
+        if profile is None:
+            return self.deed_by("use", tool=thing)
         wanted = _wanted(order, profile)
-        number = _number_set(order, profile)
-        if number is not None:
-            unit = f" {number.unit.symbol}" if number.unit else ""
-            value = f"{self.value(order.arguments[number.name])}{unit}"
-            return self.deed_by("other", thing=thing, value=value)
-        if wanted is None:
-            reads = profile is not None and not profile.acts
-            return self.deed_by("read" if reads else "use", thing=thing, tool=_shown(order))
-        key = wanted if wanted in {"on", "off"} else "other"
-        return self.deed_by(key, thing=thing, value=self.value(wanted, thing))
+        if wanted is not None:
+            key = wanted if wanted in {"on", "off"} else "other"
+            return self.deed_by(str(key), thing=thing, value=self.value(wanted, thing))
+        return self._deed_with(_given(order, profile), order, profile, thing)
+
+    def _deed_with(
+        self, given: Sequence[Parameter], order: Order, profile: Profile, thing: str
+    ) -> str:
+        if profile.acts and len(given) == 1 and _lasts(given[0]):
+            return self.deed_by("on_for", thing=thing, value=self.argument(order, given[0]))
+        if profile.acts and given:
+            values = [self.argument(order, one, named=len(given) > 1) for one in given]
+            return self.deed_by("other", thing=thing, value=self.listing(values, "and"))
+        return self.deed_by("use" if profile.acts else "read", thing=thing, tool=thing)
+
+    def _subject(self, order: Order, profile: Profile | None) -> str:
+        """What an order is about; what only a tool is called by says nothing to a person."""
+        name = subject(order, profile)
+        if name in order.arguments.values() or self._label(name) is not None:
+            return self.thing(name)
+        words = [word for word in order.tool.split("_") if word not in _TECHNICAL]
+        return " ".join(words) or self.parameter(name)
+
+    def argument(self, order: Order, parameter: Parameter, *, named: bool = False) -> str:
+        """A value of an order with its unit, and what it is the value of."""
+        value = order.arguments[parameter.name]
+        symbol = parameter.unit.symbol if parameter.unit else ""
+        if symbol == "ms" and isinstance(value, (int, float)) and value >= _SECOND_MS:
+            value, symbol = value / _SECOND_MS, "s"
+        shown = f"{self.value(value)} {symbol}".strip()
+        return f"{self.parameter(parameter.name)} {shown}" if named else shown
+
+    def parameter(self, name: str) -> str:
+        """What an argument is called in a sentence."""
+        names = self._table("parameters")
+        return self._write(names.get(name.casefold(), names["{}"]), {})
 
     def deed_by(self, key: str, **slots: str) -> str:
         return self._write(self._table("deeds")[key], slots)
@@ -188,7 +222,7 @@ class Voice:
 
     def _fill_question(self, need: Need) -> str:
         parameter = need.parameter
-        name = self.quoted(parameter.name.replace("_", " ")) if parameter else ""
+        name = self.quoted(self.parameter(parameter.name)) if parameter else ""
         if parameter is None or parameter.minimum is None or parameter.maximum is None:
             return self.say("fill", name=name)
         low, high = self.number(parameter.minimum), self.number(parameter.maximum)
@@ -228,13 +262,6 @@ class Voice:
         return template.format_map({**capitals, **slots}) if "{" in template else template
 
 
-def _shown(order: Order) -> str:
-    """A tool and its arguments, for a deed that no sentence is known for."""
-    name = order.tool.replace("_", " ")
-    given = ", ".join(f"{key}: {value}"[:_NAME_CHARS] for key, value in order.arguments.items())
-    return f"{name} ({given})" if given else name
-
-
 def subject(order: Order, profile: Profile | None) -> str:
     """The name of what an order is about: the device chosen, else the last thing in its name."""
     if profile is not None and profile.device is not None:
@@ -248,13 +275,19 @@ def subject(order: Order, profile: Profile | None) -> str:
     return next((word for word in reversed(words) if word not in _VERBS), words[-1])
 
 
-def _number_set(order: Order, profile: Profile | None) -> Parameter | None:
-    """The one number that an order sets."""
-    if profile is None or not profile.acts or profile.switch is not None:
-        return None
-    numbers = [one for one in profile.parameters if one.kind in {"number", "integer"}]
-    given = [one for one in numbers if one.name in order.arguments and one.kept_by is None]
-    return given[0] if len(given) == 1 else None
+def _given(order: Order, profile: Profile) -> list[Parameter]:
+    """The arguments that say how much or what, without the thing and what stays as it is."""
+    return [
+        one
+        for one in profile.parameters
+        if one.name in order.arguments
+        and one is not profile.device
+        and (one.kept_by is None or order.arguments[one.name] != one.kept_by)
+    ]
+
+
+def _lasts(parameter: Parameter) -> bool:
+    return parameter.unit is not None and parameter.unit.kind == TIME
 
 
 def _wanted(order: Order, profile: Profile | None) -> object:
