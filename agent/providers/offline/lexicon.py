@@ -17,7 +17,18 @@ from agent.providers.offline.units import Kind, Unit, split
 
 # The longest spelling of a unit in any language
 MAX_MEASURE_UNITS = 6
-LANGUAGES = ("en", "zh", "ja", "ko", "de", "es")
+_CONCEPTS = "concepts"
+
+
+def _codes() -> tuple[str, ...]:
+    """English, then every other language that has a file."""
+    folder = resources.files("agent.providers.offline") / "vocabulary"
+    names = (file.name.removesuffix(".toml") for file in folder.iterdir())
+    others = sorted(name for name in names if name not in {"en", _CONCEPTS} and name.isalpha())
+    return ("en", *others)
+
+
+LANGUAGES = _codes()
 
 _Forms = Mapping[str, Sequence[str]]
 
@@ -131,7 +142,7 @@ def lexicon(code: str) -> Lexicon:
 @cache
 def concepts() -> Mapping[str, Any]:
     """What the languages share."""
-    return _read("concepts")
+    return _read(_CONCEPTS)
 
 
 @cache

@@ -69,6 +69,15 @@ def tidy(text: str) -> str:
     return unicodedata.normalize("NFC", sound)
 
 
+def is_in(char: str, encoding: str) -> bool:
+    """A country's own character set has it."""
+    try:
+        char.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def split(text: str, variants: Mapping[str, str]) -> tuple[Unit, ...]:
     """The units of the first `MAX_CHARS` of tidy text."""
     pieces = [_fold(char, variants) for char in text[:MAX_CHARS]]

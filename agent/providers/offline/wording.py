@@ -10,6 +10,7 @@ from agent.providers.offline.manners import answer_of
 from agent.providers.offline.measures import TIME
 from agent.providers.offline.plan import Draft, Need, Option, Order, Reason, Say
 from agent.providers.offline.toolbox import Parameter, Profile, words_of
+from agent.providers.offline.units import is_in
 
 # More digits than a sensor has only look exact
 _DIGITS = 4
@@ -34,8 +35,7 @@ class Voice:
     @classmethod
     def for_text(cls, code: str, text: str) -> "Voice":
         """The voice that answers a text of this language."""
-        old = code == "zh" and any(char in variants() for char in text)
-        return cls(code, old)
+        return cls(code, code == "zh" and any(map(_is_traditional, text)))
 
     def say(self, key: str, **slots: str) -> str:
         sentences = self._table("say")
@@ -260,6 +260,11 @@ class Voice:
             template = template.translate(traditional())
         capitals = {key.capitalize(): value[:1].upper() + value[1:] for key, value in slots.items()}
         return template.format_map({**capitals, **slots}) if "{" in template else template
+
+
+def _is_traditional(char: str) -> bool:
+    """It is written in Taiwan and Hong Kong, and not in simplified characters."""
+    return char in variants() or (is_in(char, "big5hkscs") and not is_in(char, "gb2312"))
 
 
 def subject(order: Order, profile: Profile | None) -> str:

@@ -33,7 +33,7 @@ ODD = (
 )  # fmt: skip
 # Names of tools and arguments: two words with a line between them, or one that is no plain word
 _SNAKE = re.compile(r"[a-zA-Z0-9]+_[a-zA-Z0-9_]+")
-_SCHEMA = re.compile(r"(?i)\b(?:pwm|gpio (?:read|write)|adc|mcu|duty|first.pixel|board2)\b")
+_SCHEMA = re.compile(r"(?i)\b(?:pwm|gpio (?:read|write)|adc|mcu|duty|first.pixel)\b")
 # The name of a variable is what has to be set
 _ALLOWED = {"OPENAI_API_KEY"}
 _RESULTS: tuple[Any, ...] = (
