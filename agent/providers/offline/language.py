@@ -29,10 +29,12 @@ _SCRIPT_WEIGHT = 0.4
 # Kana settles it: Chinese has none
 _KANA_WEIGHT = 1.0
 # From so many characters on, kana would be among them
-_SENTENCE_HAN = 3
+_SENTENCE_HAN = 4
 _NO_KANA_WEIGHT = 0.3
 # A piece of a word that nobody knows
 _HINT_WEIGHT = 0.2
+# A little word that the neighbours have too, and use less
+_STRONG_WEIGHT = 0.3
 # Rounding makes no language likelier than another
 _EQUAL = 1e-6
 
@@ -79,10 +81,14 @@ def _of_latin(shown: str, units: tuple[Unit, ...]) -> dict[str, float]:
         codes = _words().get(word)
         if codes is None:
             for code in _LATIN:
-                weights[code] += _HINT_WEIGHT * sum(one in f" {word} " for one in _hints(code))
+                weights[code] += _HINT_WEIGHT * sum(
+                    one in f" {word} " for one in _told(code, "hints")
+                )
         else:
             for code in codes:
                 weights[code] += 1 / len(codes)
+        for code in _LATIN:
+            weights[code] += _STRONG_WEIGHT * (word in _told(code, "strong"))
     for char in shown:
         codes = _letters().get(char, ())
         for code in codes:
@@ -133,9 +139,9 @@ def _letters() -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
-def _hints(code: str) -> tuple[str, ...]:
+def _told(code: str, table: str) -> frozenset[str]:
     told: Mapping[str, Any] = lexicon(code).wording["language"]
-    return tuple(told["hints"])
+    return frozenset(told[table])
 
 
 def _weight(analysis: Analysis) -> float:
