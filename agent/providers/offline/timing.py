@@ -96,15 +96,6 @@ def timing(code: str) -> Timing:
     )
 
 
-@cache
-def words_of_time(code: str) -> frozenset[str]:
-    """Single words that a language has for timers and times, by their letters."""
-    table = lexicon(code).wording["timing"]
-    tables = (*table["tags"].values(), *table["units"].values(), *table["spoken"].values())
-    words = (_words(form) for forms in tables for form in forms)
-    return frozenset(one[0] for one in words if len(one) == 1)
-
-
 def units_of(text: str) -> tuple[Unit, ...]:
     """The units of tidy text, without the hyphens inside its words."""
     units = split(text, variants())

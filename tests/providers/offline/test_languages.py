@@ -27,12 +27,18 @@ _OWN = frozenset(
     }
 )
 # In tables that all have: words of times, which are a language's own too
-_OWN_WITHIN = frozenset({"timing.spoken", "timing.spans", "timing.traditional", "timing.dayparts"})
+_OWN_WITHIN = frozenset(
+    {"timing.tags", "timing.spoken", "timing.spans", "timing.traditional", "timing.dayparts"}
+)
 # Only where there is a name or an answer to give
 _OPTIONAL = frozenset({"value"})
 # A shorter template may be the same in two languages
 _TELLING_WORDS = 5
-_LATIN = [code for code in LANGUAGES if code not in {"zh", "ja", "ko"}]
+# What every language must be able to say of timers and reminders
+_TIMED = dict.fromkeys(
+    ("timer", "start", "cancel", "add", "remove", "pause", "resume", "status", "remind", "every"),
+    True,
+)
 
 
 def _paths(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
@@ -92,6 +98,12 @@ def test_no_answer_of_a_language_is_the_english_one(code: str) -> None:
         and value == english.get(path)
     ]
     assert same == []
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_it_has_words_for_all_that_is_done_with_timers(code: str) -> None:
+    tags = lexicon(code).wording.get("timing", {}).get("tags", _TIMED)
+    assert all(tags.get(tag) for tag in _TIMED)
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
