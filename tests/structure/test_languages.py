@@ -16,7 +16,7 @@ from tests.providers.offline.spelled import SPELLED
 from tests.providers.offline.talk import Talk, outcome
 from tests.providers.offline.toolset import RICH, RICH_RESULTS
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).parents[1] / "providers" / "offline"
 _SLOT = re.compile(r"\{(\w*)\}")
 # Tables whose keys are facts of one language: its words, and how it writes and counts
 _OWN = frozenset(

@@ -76,7 +76,13 @@ async def test_a_sentence_about_time_is_understood(
     (order,) = step.orders
     assert order.tool == tool
     assert wanted.items() <= dict(order.arguments).items(), order
-    assert set(order.arguments) - set(wanted) <= {"language", "after", "when", "seconds", "in_seconds"}
+    assert set(order.arguments) - set(wanted) <= {
+        "language",
+        "after",
+        "when",
+        "seconds",
+        "in_seconds",
+    }
 
 
 @pytest.mark.parametrize(
