@@ -24,7 +24,6 @@ from agent.dispatch.histories import Histories
 from agent.dispatch.hooks import Cancel, Hooks
 from agent.dispatch.inbox import Accepted
 from agent.dispatch.journal import InboxState
-from agent.dispatch.outcome import TurnOutcome
 from agent.dispatch.prompt import (
     PromptSetting,
     changing_prompt,
@@ -46,6 +45,7 @@ from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
     from agent.dispatch.learner import Learner
+    from agent.dispatch.outcome import TurnOutcome
     from agent.dispatch.saying import Saying
 
 _log = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ class Conversations:
         self,
         accepted: Accepted,
         inbound: Inbound,
-        outcome: TurnOutcome,
+        outcome: "TurnOutcome",
         abilities: Abilities,
     ) -> Outbound | None:
         """What comes of a turn, committed; None where it is nothing."""
@@ -275,7 +275,7 @@ class Conversations:
 
         return Saying(Path(self._workspace))
 
-    async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
+    async def _turn(self, inbound: Inbound, seams: TurnSeams) -> "TurnOutcome":
         seams = replace(seams, hooks=self._parts.hooks)
         # Two databases: neither waits for the other
         memories, (earlier, model, said, briefing) = await asyncio.gather(

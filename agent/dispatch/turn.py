@@ -17,7 +17,6 @@ from agent.channels.base import Abilities
 from agent.dispatch.execution import BeforeEffect, execute, for_model, lowered, shown_by
 from agent.dispatch.gate import Gate
 from agent.dispatch.hooks import Hooks
-from agent.dispatch.outcome import TurnOutcome, is_asked
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, ContextOverflow, ProviderError
 from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
@@ -31,6 +30,7 @@ from agent.tools.registry import Registry, ToolSource
 if TYPE_CHECKING:
     from agent.dispatch.guidance import Guidance
     from agent.dispatch.notices import Notice
+    from agent.dispatch.outcome import TurnOutcome
     from agent.dispatch.questions import Ask
     from agent.tools.inquiry import Inquire
     from agent.tools.results import Results
@@ -153,7 +153,7 @@ class TurnRunner:
         seams: TurnSeams,
         model: str | None = None,
         within: Within | None = None,
-    ) -> TurnOutcome:
+    ) -> "TurnOutcome":
         """The answer to the last of `messages`; always text, also where everything failed.
 
         Args:
@@ -167,7 +167,7 @@ class TurnRunner:
         for message in messages:
             context = lowered(context, shown_by(message))
         progress = _Progress(context, fresh, _new_guidance(), model, within or Within())
-        progress.is_reply = is_asked(messages)
+        progress.is_reply = _is_asked(messages)
         # What another agent or an untrusted message says is nobody's own word
         is_own = progress.within.depth == 0 and fresh.provenance >= Provenance.USER
         progress.speaker = context.person if is_own else ""
@@ -299,7 +299,9 @@ class TurnRunner:
         nested = Delegation(self, context, seams, progress.within)
         return replace(context, nested=nested, inquire=seams.inquire)
 
-    def _finished(self, progress: _Progress, text: str) -> TurnOutcome:
+    def _finished(self, progress: _Progress, text: str) -> "TurnOutcome":
+        from agent.dispatch.outcome import TurnOutcome  # noqa: PLC0415 - a turn needs it, no start
+
         text = self._redactor.redact(text + progress.guidance.postscript())
         answer = self._redactor.redact("".join([*progress.shown, text]))
         context = progress.fresh if progress.is_fresh else progress.whole
@@ -349,6 +351,12 @@ class TurnRunner:
         result = result.saying(self._redactor.redact(result.text))
         await self._gate.came_of(call, effect, trust, around, result)
         return await self._results.bounded(tool, result) if self._results else result
+
+
+def _is_asked(messages: tuple[ChatMessage, ...]) -> bool:
+    from agent.dispatch.outcome import is_asked  # noqa: PLC0415 - a turn needs it, no start
+
+    return is_asked(messages)
 
 
 def _new_guidance() -> "Guidance":
