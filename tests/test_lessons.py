@@ -13,7 +13,6 @@ from agent.dispatch.outcome import TurnOutcome
 from agent.lessons import Lessons
 from agent.messages import (
     Attachment,
-    ChatMessage,
     Effect,
     Inbound,
     Provenance,
@@ -29,6 +28,7 @@ from tests.fakes.channel import FakeChannel, message
 from tests.fakes.clock import SteppedClock
 from tests.fakes.dispatching import Around, Running, running
 from tests.fakes.leaving_model import LeavingModel
+from tests.fakes.said import assistant_said, tool_said
 from tests.fakes.tools import PageTool
 from tests.fakes.watering import NoPumpTool, NoteTool, PulseTool, SoilTool
 
@@ -284,8 +284,8 @@ async def test_a_reply_to_a_question_of_the_agent_is_not_learnt(tmp_path: Path) 
 
 def _outcome(*made: tuple[str, str], is_error: bool = False) -> TurnOutcome:
     wanted = [ToolCall(f"c{n}", name, arguments) for n, (name, arguments) in enumerate(made)]
-    added = [ChatMessage.assistant("", tuple(wanted))]
-    added += [ChatMessage.tool(call, "{}", is_error=is_error) for call in wanted]
+    added = [assistant_said("", tuple(wanted))]
+    added += [tool_said(call, "{}", is_error=is_error) for call in wanted]
     return TurnOutcome("ok", tuple(added), Provenance.OWNER, is_by_model=True)
 
 

@@ -7,6 +7,7 @@ import re
 from datetime import datetime, timedelta, tzinfo
 
 from agent.errors import BadArguments
+from agent.passage import configured, echo, own
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 # As cron counts them, Sunday first
@@ -38,7 +39,8 @@ def moment_of(text: str, now_s: float, zone: tzinfo | None) -> float:
     candidates = [_on(match[1], now, *time) for time in times]
     coming = [one for one in candidates if one > now]
     if not coming:
-        raise BadArguments(f"{text} is over; it is {now:%Y-%m-%d %H:%M}")
+        shown = configured(f"{now:%Y-%m-%d %H:%M}")
+        raise BadArguments(own("{} is over; it is {}", echo(text), shown))
     return min(coming).timestamp()
 
 
@@ -50,14 +52,14 @@ def again_of(text: str) -> tuple[str, float]:
         return "", minutes * 60.0
     if match := _EVERY.fullmatch(wanted):
         return f"{int(match[3])} {int(match[2])} * * {_CRON_DAYS[match[1]]}", 0.0
-    raise BadArguments(f"{text!r} is no time that comes again: {HOW_EVERY}")
+    raise BadArguments(own("{} is no time that comes again: {}", echo(repr(text)), own(HOW_EVERY)))
 
 
 def _exactly(text: str, zone: tzinfo | None) -> float:
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as err:
-        raise BadArguments(f"{text!r} is no moment: {HOW_AT}") from err
+        raise BadArguments(own("{} is no moment: {}", echo(repr(text)), own(HOW_AT))) from err
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).timestamp()
 
 
@@ -82,4 +84,4 @@ def _dated(at: datetime, year: int, month: int, day: int) -> datetime:
     try:
         return at.replace(year=year, month=month, day=day)
     except ValueError as err:
-        raise BadArguments(f"there is no such day: {err}") from err
+        raise BadArguments(own("there is no such day: {}", echo(str(err)))) from err

@@ -7,6 +7,7 @@ from itertools import count
 
 from agent.clock import Clock
 from agent.errors import BadArguments
+from agent.passage import Fact, echo, own
 from agent.schedule.book import JobBook
 from agent.schedule.moments import again_of, moment_of
 from agent.schedule.timer_book import TimerBook
@@ -36,11 +37,11 @@ class ReminderBook:
 
     async def remind(
         self, wanted: ReminderSetArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         if sum((wanted.in_seconds is not None, bool(wanted.at), bool(wanted.every))) != 1:
-            raise BadArguments("say when: one of in_seconds, at and every")
+            raise BadArguments(own("say when: one of in_seconds, at and every"))
         if bool(wanted.text.strip()) == bool(wanted.order.strip()):
-            raise BadArguments("say what: either a text or an order")
+            raise BadArguments(own("say what: either a text or an order"))
         if wanted.in_seconds is not None:
             timer = TimerStartArguments(
                 wanted.in_seconds, order=wanted.order, language=wanted.language
@@ -50,10 +51,10 @@ class ReminderBook:
 
     async def _as_job(
         self, wanted: ReminderSetArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         now_s = self.clock.wall_s()
         if not is_trusted(now_s):
-            raise BadArguments("the clock is not set yet, so I do not know when that is")
+            raise BadArguments(own("the clock is not set yet, so I do not know when that is"))
         cron, every_s = again_of(wanted.every) if wanted.every else ("", 0.0)
         at_s = moment_of(wanted.at, now_s, self.zone()) if wanted.at else 0.0
         at = datetime.fromtimestamp(at_s, self.zone()).isoformat() if at_s else ""
@@ -67,8 +68,9 @@ class ReminderBook:
             message="" if order else self.reminder(wanted.text.strip(), wanted.language),
         )
         first = await self.jobs.add(job, context, wanted.language)
-        told = {"job": job.name, "first": first, "every": wanted.every, "order": order}
-        return {key: value for key, value in (told | {"text": wanted.text}).items() if value}
+        told: dict[str, Fact] = {"job": echo(job.name), "first": first}
+        words = {"every": wanted.every, "order": order, "text": wanted.text}
+        return told | {key: echo(value) for key, value in words.items() if value}
 
     async def _name(self, kind: str) -> str:
         """One that nobody's job has."""

@@ -7,6 +7,7 @@ from datetime import datetime, tzinfo
 from msgspec.structs import replace
 
 from agent.errors import BadArguments
+from agent.passage import Fact, Passage, Provenance, configured, echo, joined, outside, own
 from agent.printable import printable_line
 from agent.schedule.book import OWNER
 from agent.schedule.timer import (
@@ -52,20 +53,18 @@ class TimerBook:
         self._changed = changed
         self._zone = zone
 
-    async def start(
-        self, wanted: TimerStartArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    async def start(self, wanted: TimerStartArguments, context: ToolContext) -> Mapping[str, Fact]:
         return await self.keep(wanted, "", context)
 
     async def keep(
         self, wanted: TimerStartArguments, text: str, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         """Start one that says a text at its end, or its usual words."""
         place = context.place
         if place is None:
-            raise BadArguments("a timer has to be set in a conversation, and not by a job")
+            raise BadArguments(own("a timer has to be set in a conversation, and not by a job"))
         if wanted.order.lstrip().startswith("/"):
-            raise BadArguments("an order is in words, not a command")
+            raise BadArguments(own("an order is in words, not a command"))
         timer = Timer(
             number=0,
             seconds=wanted.seconds,
@@ -82,7 +81,8 @@ class TimerBook:
             language=wanted.language,
         )
         if timer.name and _find(await self.of(context.person), WhichTimer(name=timer.name)):
-            raise BadArguments(f"there is a timer {timer.name} already: name it differently")
+            name = echo(timer.name)
+            raise BadArguments(own("there is a timer {} already: name it differently", name))
         now = self._now()
         kept = await asyncio.to_thread(self._store.add, as_of(timer, now, wanted.seconds))
         self._changed()
@@ -93,11 +93,11 @@ class TimerBook:
         now = self._now()
         return "\n".join(_sentence(timer, left_s(timer, now)) for timer in await self.of(person))
 
-    async def every(self) -> Sequence[Mapping[str, object]]:
+    async def every(self) -> Sequence[Mapping[str, Fact]]:
         """All timers as the owner sees them."""
         now = self._now()
         return [
-            {"timer": timer.number, "of": timer.person, **self._told(timer, now)}
+            {"timer": timer.number, "of": _said(timer, timer.person), **self._told(timer, now)}
             for timer in await self.of(OWNER)
         ]
 
@@ -108,9 +108,7 @@ class TimerBook:
         others = [timer for timer in every if timer.person != person]
         return own + others if person == OWNER else own
 
-    async def listed(
-        self, which: WhichTimer, context: ToolContext
-    ) -> Sequence[Mapping[str, object]]:
+    async def listed(self, which: WhichTimer, context: ToolContext) -> Sequence[Mapping[str, Fact]]:
         timers = await self.of(context.person)
         meant = _find(timers, which) if _is_told(which) else timers
         if _is_told(which) and not meant:
@@ -120,23 +118,23 @@ class TimerBook:
             {
                 "number": timers.index(timer) + 1,
                 **self._told(timer, now),
-                **({"of": timer.person} if timer.person != context.person else {}),
+                **({"of": _said(timer, timer.person)} if timer.person != context.person else {}),
             }
             for timer in meant
         ]
 
     async def change(
         self, wanted: TimerChangeArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         if not wanted.add_seconds and not wanted.state:
-            raise BadArguments("say what becomes of it: add_seconds, or state")
+            raise BadArguments(own("say what becomes of it: add_seconds, or state"))
         timer = self._one(await self.of(context.person), wanted)
         now = self._now()
 
         def change(before: Timer) -> Timer:
             left = max(0.0, left_s(before, now) + wanted.add_seconds)
             if left > MAX_SECONDS:
-                raise BadArguments(f"a timer lasts {MAX_SECONDS // 86_400} days at most")
+                raise BadArguments(own("a timer lasts {} days at most", MAX_SECONDS // 86_400))
             state = TimerState(wanted.state) if wanted.state else before.state
             return replace(as_of(before, now, left), state=state)
 
@@ -146,7 +144,7 @@ class TimerBook:
 
     async def cancel(
         self, wanted: TimerCancelArguments, context: ToolContext
-    ) -> Sequence[Mapping[str, object]]:
+    ) -> Sequence[Mapping[str, Fact]]:
         timers = await self.of(context.person)
         if wanted.all:
             own = [timer for timer in timers if timer.person == context.person]
@@ -166,20 +164,21 @@ class TimerBook:
         if not meant:
             raise BadArguments(_none_like_that(timers))
         if len(meant) > 1:
-            raise BadArguments(f"there are several timers, say which: {_listing(meant)}")
+            raise BadArguments(own("there are several timers, say which: {}", _listing(meant)))
         return meant[0]
 
-    def _told(self, timer: Timer, now: Instant) -> dict[str, object]:
+    def _told(self, timer: Timer, now: Instant) -> dict[str, Fact]:
         left = max(0.0, left_s(timer, now))
-        told: dict[str, object] = {
+        told: dict[str, Fact] = {
             "seconds": timer.seconds,
             "left_seconds": round(left),
-            "state": timer.state.value,
+            "state": timer.state,
         }
-        told |= {key: value for key in ("name", "order", "text") if (value := getattr(timer, key))}
+        words = {"name": timer.name, "order": timer.order, "text": timer.text}
+        told |= {key: _said(timer, value) for key, value in words.items() if value}
         if now.is_trusted and timer.state is TimerState.RUNNING:
             ends = datetime.fromtimestamp(now.wall_s + left, self._zone())
-            told["ends"] = ends.isoformat(timespec="seconds")
+            told["ends"] = configured(ends.isoformat(timespec="seconds"))
         return told
 
 
@@ -212,14 +211,20 @@ def _plain(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
-def _none_like_that(timers: Sequence[Timer]) -> str:
+def _said(timer: Timer, words: str) -> Passage:
+    """Words of a timer, trusted as the turn that set it."""
+    return outside(words, Provenance(timer.trust), f"timer:{timer.number}")
+
+
+def _none_like_that(timers: Sequence[Timer]) -> Passage:
     if not timers:
-        return "there is no timer"
-    return f"there is no timer like that, only: {_listing(timers)}"
+        return own("there is no timer")
+    return own("there is no timer like that, only: {}", _listing(timers))
 
 
-def _listing(timers: Sequence[Timer]) -> str:
-    return ", ".join(timer.name or timer.text or span(timer.seconds) for timer in timers)
+def _listing(timers: Sequence[Timer]) -> Passage:
+    told = (_said(one, one.name or one.text or span(one.seconds)) for one in timers)
+    return joined(", ", told)
 
 
 def _sentence(timer: Timer, left: float) -> str:

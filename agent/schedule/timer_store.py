@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agent.errors import BadArguments
+from agent.passage import own
 from agent.schedule.timer import MAX_TIMERS, Timer
 from agent.storage.documents import open_documents
 
@@ -45,7 +46,7 @@ class TimerStore:
         with self._alone:
             timers = self.every()
             if sum(one.person == timer.person for one in timers) >= MAX_TIMERS:
-                raise BadArguments(f"there are {MAX_TIMERS} timers already: cancel one first")
+                raise BadArguments(own("there are {} timers already: cancel one first", MAX_TIMERS))
             numbers = {one.number for one in timers}
             numbered = replace(timer, number=max(numbers, default=0) + 1)
             self._documents().insert(msgspec.to_builtins(numbered))
@@ -58,7 +59,7 @@ class TimerStore:
 
             before = next((one for one in self.every() if one.number == number), None)
             if before is None:
-                raise BadArguments("there is no timer like that any more: it has ended")
+                raise BadArguments(own("there is no timer like that any more: it has ended"))
             after = change(before)
             self._documents().update(msgspec.to_builtins(after), where("number") == number)
             return after

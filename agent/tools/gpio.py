@@ -112,8 +112,8 @@ class GpioWriteTool(Tool[Arguments]):
         told: dict[str, Fact] = {"pin": configured(name), "value": configured(wanted)}
         pin = self._pins.pins[name]
         if for_s:
-            return _result({**told, FOR_SECONDS: for_s, "then": pin.safe})
-        if is_on and pin.max_on_s is not None:
+            told |= {FOR_SECONDS: for_s, "then": configured(pin.safe)}
+        elif is_on and pin.max_on_s is not None:
             told["max_on_s"] = pin.max_on_s
         return ToolResult.done(fields(told))
 

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Protocol
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Provenance, fields, own
 from agent.tools.base import Arguments, Tool, ToolContext
 from agent.tools.timer import Language, Order, Seconds
 
@@ -34,15 +34,17 @@ class Reminders(Protocol):
 
     async def remind(
         self, wanted: ReminderSetArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         """Keep one, and return when it comes first; raises BadArguments for what makes no sense."""
 
 
 class ReminderSetTool(Tool[ReminderSetArguments]):
     """Remind a person of something, or do something later."""
 
+    # Its refusals name times and jobs of whoever set them
+    reads = Provenance.WEB
     name = "reminder_set"
-    description = (
+    description = own(
         "Remind this person of something, or do something, after a time, at a time, or again and "
         "again. cron_list shows what comes at a time, timer_list what comes after one."
     )
@@ -56,5 +58,5 @@ class ReminderSetTool(Tool[ReminderSetArguments]):
         try:
             told = await self._reminders.remind(arguments, context)
         except BadArguments as err:
-            return ToolResult(success=False, text=str(err))
-        return ToolResult(success=True, text=msgspec.json.encode({"reminder": told}).decode())
+            return ToolResult.failed(err.words(self.reads))
+        return ToolResult.done(fields({"reminder": told}))

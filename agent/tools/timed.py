@@ -15,6 +15,7 @@ from msgspec import Meta
 from agent.errors import BadArguments, LinkError, OutcomeUnknown
 from agent.link.base import Board, Value
 from agent.link.manifest import Field, Method, Pin
+from agent.passage import echo, own
 
 _log = logging.getLogger(__name__)
 
@@ -60,17 +61,26 @@ class Limits:
         """Raises BadArguments where it cannot be held so, or not so long; nothing is done then."""
         if for_s < LEAST_SECONDS:
             raise BadArguments(
-                f"{FOR_SECONDS} is at least {LEAST_SECONDS:g}; 0 is until it is changed"
+                own("for_seconds is at least {}; 0 is until it is changed", LEAST_SECONDS)
             )
         if value == self.safe:
             raise BadArguments(
-                f"{value} is the safe value of {self.name}, where it stays by itself: "
-                f"{FOR_SECONDS} is for other values"
+                own(
+                    "{} is the safe value of {}, where it stays by itself: for_seconds is for "
+                    "other values",
+                    echo(str(value)),
+                    echo(self.name),
+                )
             )
         if self.longest_s and for_s > self.longest_s:
             raise BadArguments(
-                f"{self.name} may be on for {self.longest_s:g} s at a time (max_on_s in its "
-                f"configuration), not for {for_s:g} s: nothing was done"
+                own(
+                    "{} may be on for {} s at a time (max_on_s in its configuration), "
+                    "not for {} s: nothing was done",
+                    echo(self.name),
+                    self.longest_s,
+                    for_s,
+                )
             )
 
 

@@ -8,11 +8,11 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Protocol, TypeVar
 
-import msgspec
 from msgspec import Meta
 
 from agent.errors import BadArguments
 from agent.messages import Effect, ToolResult
+from agent.passage import Fact, Provenance, fields, own
 from agent.tools.base import AnyTool, Arguments, Tool, ToolContext
 
 # A week; whoever keeps the timers has the same limits
@@ -64,24 +64,25 @@ class TimerCancelArguments(WhichTimer, frozen=True):
 class Timers(Protocol):
     """A person's timers; the owner also finds those of others.
 
-    All of these raise BadArguments for what is not there or makes no sense.
+    All of these raise BadArguments for what is not there or makes no sense. The words of a timer
+    are as little trusted as the turn that set it.
     """
 
     async def start(
         self, wanted: TimerStartArguments, context: ToolContext
-    ) -> Mapping[str, object]: ...
+    ) -> Mapping[str, Fact]: ...
 
     async def listed(
         self, which: WhichTimer, context: ToolContext
-    ) -> Sequence[Mapping[str, object]]: ...
+    ) -> Sequence[Mapping[str, Fact]]: ...
 
     async def change(
         self, wanted: TimerChangeArguments, context: ToolContext
-    ) -> Mapping[str, object]: ...
+    ) -> Mapping[str, Fact]: ...
 
     async def cancel(
         self, wanted: TimerCancelArguments, context: ToolContext
-    ) -> Sequence[Mapping[str, object]]: ...
+    ) -> Sequence[Mapping[str, Fact]]: ...
 
 
 A = TypeVar("A", bound=Arguments)
@@ -90,6 +91,8 @@ A = TypeVar("A", bound=Arguments)
 class _TimerTool(Tool[A]):
     """Refuses in a result, and tells what was done."""
 
+    # Whoever set the timer
+    reads = Provenance.WEB
     effect = Effect.WRITE
 
     def __init__(self, timers: Timers) -> None:
@@ -99,11 +102,11 @@ class _TimerTool(Tool[A]):
         try:
             told = await self._told(arguments, context)
         except BadArguments as err:
-            return ToolResult(success=False, text=str(err))
-        return ToolResult(success=True, text=msgspec.json.encode(told).decode())
+            return ToolResult.failed(err.words(self.reads))
+        return ToolResult.done(fields(told))
 
     @abstractmethod
-    async def _told(self, arguments: A, context: ToolContext) -> Mapping[str, object]:
+    async def _told(self, arguments: A, context: ToolContext) -> Mapping[str, Fact]:
         """Do it, and say what was done."""
 
 
@@ -111,7 +114,7 @@ class TimerStartTool(_TimerTool[TimerStartArguments]):
     """Set a timer."""
 
     name = "timer_start"
-    description = (
+    description = own(
         "Set a timer for this person: at its end they are told, or `order` is done. For how long "
         "an output is on, use for_seconds of the tool that switches it."
     )
@@ -119,7 +122,7 @@ class TimerStartTool(_TimerTool[TimerStartArguments]):
 
     async def _told(
         self, arguments: TimerStartArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         return {"started": await self._timers.start(arguments, context)}
 
 
@@ -127,11 +130,11 @@ class TimerListTool(_TimerTool[WhichTimer]):
     """Shows how long is left of each timer."""
 
     name = "timer_list"
-    description = "This person's timers and how long is left of each; of all, or of one."
+    description = own("This person's timers and how long is left of each; of all, or of one.")
     effect = Effect.READ
     arguments_type = WhichTimer
 
-    async def _told(self, arguments: WhichTimer, context: ToolContext) -> Mapping[str, object]:
+    async def _told(self, arguments: WhichTimer, context: ToolContext) -> Mapping[str, Fact]:
         return {"timers": list(await self._timers.listed(arguments, context))}
 
 
@@ -139,12 +142,12 @@ class TimerChangeTool(_TimerTool[TimerChangeArguments]):
     """More or less time for a timer, a pause, or its end."""
 
     name = "timer_change"
-    description = "Add time to a timer, take some away, pause it or let it go on."
+    description = own("Add time to a timer, take some away, pause it or let it go on.")
     arguments_type = TimerChangeArguments
 
     async def _told(
         self, arguments: TimerChangeArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         return {"changed": await self._timers.change(arguments, context)}
 
 
@@ -152,12 +155,12 @@ class TimerCancelTool(_TimerTool[TimerCancelArguments]):
     """No more of a timer."""
 
     name = "timer_cancel"
-    description = "Cancel one of this person's timers, or all of them."
+    description = own("Cancel one of this person's timers, or all of them.")
     arguments_type = TimerCancelArguments
 
     async def _told(
         self, arguments: TimerCancelArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         return {"cancelled": list(await self._timers.cancel(arguments, context))}
 
 

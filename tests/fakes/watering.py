@@ -4,8 +4,10 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from agent.messages import Effect, ToolResult
+from agent.messages import Effect, Provenance, ToolResult
+from agent.passage import own
 from agent.tools.base import Arguments, NoArguments, Tool, ToolContext
+from tests.fakes.said import tool_result
 
 
 class PulseArguments(Arguments, frozen=True):
@@ -16,8 +18,9 @@ class PulseArguments(Arguments, frozen=True):
 class PulseTool(Tool[PulseArguments]):
     """Moves an output for a time."""
 
+    reads = Provenance.OWNER
     name = "board_pulse"
-    description = "Switch an output on for a time."
+    description = own("Switch an output on for a time.")
     arguments_type = PulseArguments
 
     def __init__(self, effect: Effect = Effect.ACTUATE) -> None:
@@ -26,7 +29,7 @@ class PulseTool(Tool[PulseArguments]):
 
     async def execute(self, arguments: PulseArguments, context: ToolContext) -> ToolResult:
         self.done.append((arguments.pin, arguments.duration))
-        return ToolResult(success=True, text=f'{{"pin":"{arguments.pin}"}}')
+        return tool_result(success=True, text=f'{{"pin":"{arguments.pin}"}}')
 
 
 class DrippingArguments(Arguments, frozen=True):
@@ -37,8 +40,9 @@ class DrippingArguments(Arguments, frozen=True):
 class NoPumpTool(Tool[DrippingArguments]):
     """The same tool on a board whose pump was taken off."""
 
+    reads = Provenance.OWNER
     name = "board_pulse"
-    description = "Switch an output on for a time."
+    description = own("Switch an output on for a time.")
     arguments_type = DrippingArguments
     effect = Effect.ACTUATE
 
@@ -49,13 +53,14 @@ class NoPumpTool(Tool[DrippingArguments]):
 class SoilTool(Tool[NoArguments]):
     """Measures."""
 
+    reads = Provenance.OWNER
     name = "board_soil_read"
-    description = "Measure the moisture of the soil."
+    description = own("Measure the moisture of the soil.")
     arguments_type = NoArguments
     effect = Effect.READ
 
     async def execute(self, arguments: NoArguments, context: ToolContext) -> ToolResult:
-        return ToolResult(success=True, text='{"value":40,"unit":"%"}')
+        return tool_result(success=True, text='{"value":40,"unit":"%"}')
 
 
 class NoteArguments(Arguments, frozen=True):
@@ -65,10 +70,11 @@ class NoteArguments(Arguments, frozen=True):
 class NoteTool(Tool[NoteArguments]):
     """Writes something down, which is no act to do again."""
 
+    reads = Provenance.OWNER
     name = "note"
-    description = "Write a note."
+    description = own("Write a note.")
     arguments_type = NoteArguments
     effect = Effect.WRITE
 
     async def execute(self, arguments: NoteArguments, context: ToolContext) -> ToolResult:
-        return ToolResult(success=True, text="{}")
+        return tool_result(success=True, text="{}")

@@ -12,6 +12,7 @@ from agent.schedule.schedule import Outside, Schedule
 from agent.schedule.store import JobStore
 from agent.schedule.zone import UTC
 from agent.tools.reminder import ReminderSetArguments
+from tests.fakes.said import plainly
 from tests.fakes.timer_run import TimerRun, context
 
 
@@ -32,7 +33,7 @@ def reminded(tmp_path: Path) -> Reminded:
 
 async def test_after_a_time_it_is_a_timer(reminded: Reminded) -> None:
     wanted = ReminderSetArguments("take out the pizza", in_seconds=600)
-    told = await reminded.book.remind(wanted, context())
+    told = plainly(await reminded.book.remind(wanted, context()))
     assert (told["text"], told["left_seconds"]) == ("take out the pizza", 600)
     await reminded.run.go(610)
     assert reminded.run.said == ["Reminder: take out the pizza"]
@@ -47,20 +48,20 @@ async def test_a_missed_one_says_how_late_it_is(reminded: Reminded) -> None:
 
 
 async def test_at_a_time_it_is_a_job_with_its_words(reminded: Reminded) -> None:
-    told = await reminded.book.remind(ReminderSetArguments("call Mei", at="20:00"), context())
+    wanted = ReminderSetArguments("call Mei", at="20:00")
+    told = plainly(await reminded.book.remind(wanted, context()))
     assert told == {"job": "reminder-1", "first": "2027-01-15T20:00+00:00", "text": "call Mei"}
     assert reminded.store.find("reminder-1").message == "Reminder: call Mei"
 
 
 async def test_an_order_that_comes_again_is_a_turn(reminded: Reminded) -> None:
     wanted = ReminderSetArguments(order="turn on the led", every="day 07:00")
-    told = await reminded.book.remind(wanted, context())
+    told = plainly(await reminded.book.remind(wanted, context()))
     assert (told["job"], told["every"]) == ("order-1", "day 07:00")
     kept = reminded.store.find("order-1")
     assert (kept.prompt, kept.cron) == ("turn on the led", "0 7 * * *")
-    again = await reminded.book.remind(
-        ReminderSetArguments(order="water", every="30 minutes"), context()
-    )
+    wanted = ReminderSetArguments(order="water", every="30 minutes")
+    again = plainly(await reminded.book.remind(wanted, context()))
     assert again["job"] == "order-2"
     assert reminded.store.find("order-2").every_s == 1800
 

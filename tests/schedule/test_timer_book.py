@@ -4,6 +4,7 @@ import pytest
 
 from agent.errors import BadArguments
 from agent.messages import Address, Provenance
+from agent.passage import lowest
 from agent.schedule.timer import MAX_TIMERS
 from agent.tools.base import ToolContext
 from agent.tools.timer import (
@@ -12,6 +13,7 @@ from agent.tools.timer import (
     TimerStartArguments,
     WhichTimer,
 )
+from tests.fakes.said import plainly
 from tests.fakes.timer_run import TimerRun, context
 
 
@@ -25,12 +27,13 @@ async def start(run: TimerRun, seconds: float, name: str = "", person: str = "ow
 
 
 async def names(run: TimerRun, person: str = "owner", **which: object) -> list[object]:
-    listed = await run.book.listed(WhichTimer(**which), context(person))  # type: ignore[arg-type] # of the test
+    which_one = WhichTimer(**which)  # type: ignore[arg-type] # of the test
+    listed = plainly(await run.book.listed(which_one, context(person)))
     return [one.get("name", one["seconds"]) for one in listed]
 
 
 async def test_a_timer_is_told_with_its_end(run: TimerRun) -> None:
-    told = await run.book.start(TimerStartArguments(600, "pasta"), context())
+    told = plainly(await run.book.start(TimerStartArguments(600, "pasta"), context()))
     assert told == {
         "seconds": 600,
         "left_seconds": 600,
@@ -74,7 +77,8 @@ async def test_all_are_cancelled_together_and_no_reminder_with_them(run: TimerRu
     await run.book.keep(TimerStartArguments(900), "call Mei", context())
     assert len(await run.book.cancel(TimerCancelArguments(all=True), context())) == 2
     assert [timer.text for timer in run.store.every()] == ["call Mei"]
-    (gone,) = await run.book.cancel(TimerCancelArguments(name="Call Mei"), context())
+    wanted = TimerCancelArguments(name="Call Mei")
+    (gone,) = plainly(await run.book.cancel(wanted, context()))
     assert gone["text"] == "call Mei"
 
 
@@ -99,7 +103,7 @@ async def test_others_have_their_own_and_the_owner_finds_them(run: TimerRun) -> 
         await run.book.cancel(TimerCancelArguments(name="tea"), context("jun"))
     with pytest.raises(BadArguments, match=r"there is no timer$"):
         await run.book.cancel(TimerCancelArguments(all=True), context())
-    (seen,) = await run.book.listed(WhichTimer(), context())
+    (seen,) = plainly(await run.book.listed(WhichTimer(), context()))
     assert seen["of"] == "mei"
     await start(run, 300)
     (gone,) = await run.book.cancel(TimerCancelArguments(), context())
@@ -134,6 +138,24 @@ async def test_a_timer_has_the_trust_of_whoever_set_it(run: TimerRun) -> None:
     assert kept.trust == int(Provenance.WEB)
 
 
+async def test_words_of_a_timer_are_trusted_as_whoever_set_it(run: TimerRun) -> None:
+    guest = ToolContext("c", "mei", Provenance.WEB, place=Address("fake", "chat", "mei"))
+    await start(run, 300, "tea")
+    assert lowest(await run.book.listed(WhichTimer(), context())).provenance is Provenance.OWNER
+    await run.book.start(TimerStartArguments(600, "open the door"), guest)
+    told = lowest(await run.book.listed(WhichTimer(), context()))
+    assert (told.provenance, told.source) == (Provenance.WEB, "timer:2")
+    with pytest.raises(BadArguments) as refused:
+        await run.book.listed(WhichTimer(name="soup"), context())
+    assert refused.value.words(Provenance.OWNER).provenance is Provenance.WEB
+
+
+async def test_a_refusal_that_names_nothing_of_others_lowers_no_trust(run: TimerRun) -> None:
+    with pytest.raises(BadArguments) as refused:
+        await run.book.cancel(TimerCancelArguments(), context())
+    assert refused.value.words(Provenance.WEB).provenance is Provenance.OWNER
+
+
 async def test_timers_are_told_in_words(run: TimerRun) -> None:
     await start(run, 600, "pasta")
     await run.clock.sleep(65)
@@ -141,5 +163,5 @@ async def test_timers_are_told_in_words(run: TimerRun) -> None:
     assert await run.book.told_to("owner") == (
         "timer pasta of 10 min: 8 min 55 s left, paused, to fake"
     )
-    (one,) = await run.book.every()
+    (one,) = plainly(await run.book.every())
     assert (one["timer"], one["of"]) == (1, "owner")

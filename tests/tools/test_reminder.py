@@ -2,6 +2,7 @@ import json
 from collections.abc import Mapping
 
 from agent.errors import BadArguments
+from agent.passage import Fact, echo
 from agent.tools.base import ToolContext
 from agent.tools.reminder import ReminderSetArguments, ReminderSetTool
 from tests.fakes.timer_run import context
@@ -12,10 +13,10 @@ class Kept:
 
     async def remind(
         self, wanted: ReminderSetArguments, context: ToolContext
-    ) -> Mapping[str, object]:
+    ) -> Mapping[str, Fact]:
         if not wanted.text:
             raise BadArguments("say what")
-        return {"text": wanted.text, "for": context.person}
+        return {"text": echo(wanted.text), "for": echo(context.person)}
 
 
 async def test_a_reminder_is_kept_for_whoever_wants_it() -> None:

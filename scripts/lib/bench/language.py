@@ -27,6 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from agent.messages import ChatMessage
+from agent.passage import echo, own
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.offline.provider import OfflineProvider
 from scripts.lib.bench.language_numbers import sweep
@@ -105,7 +106,7 @@ async def _said(provider: OfflineProvider, asked: Iterable[Case]) -> list[Said]:
 
 
 async def _answer(provider: OfflineProvider, case: Case) -> ChatResponse:
-    messages = (ChatMessage.system("You are Barnacle."), ChatMessage.user(case.sentence))
+    messages = (ChatMessage.system(own("You are Barnacle.")), ChatMessage.user(echo(case.sentence)))
     return await provider.chat(ChatRequest(messages, case.home.tools))
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.messages import ChatMessage, Effect, ToolSpec
+from agent.passage import own
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider, TextDelta
 from agent.providers.prompted.forms import ToolForms
 from agent.providers.prompted.provider import PromptedProvider, ToolForm
@@ -89,14 +90,14 @@ def main(arguments: list[str]) -> int:
 def outcome(answer: str, tools: Iterable[str], piece_chars: int, form: ToolForm) -> Outcome:
     """Return what becomes of an answer."""
     schema = {"type": "object", "properties": {}}
-    specs = tuple(ToolSpec(name, "", schema, Effect.ACTUATE) for name in sorted(tools))
+    specs = tuple(ToolSpec(name, own(""), schema, Effect.ACTUATE) for name in sorted(tools))
     provider = PromptedProvider(
         RecordedProvider(answer, piece_chars), "m", ToolForms(SteppedClock()), form
     )
 
     async def ask() -> Outcome:
         shown = []
-        async for item in provider.stream(ChatRequest((ChatMessage.user("do it"),), specs)):
+        async for item in provider.stream(ChatRequest((ChatMessage.user(own("do it")),), specs)):
             if isinstance(item, ChatResponse):
                 calls = tuple((call.name, call.arguments_json) for call in item.tool_calls)
                 return Outcome(calls, "".join(shown))

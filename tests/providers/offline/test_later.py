@@ -6,6 +6,7 @@ import pytest
 from agent.messages import ChatMessage, ToolCall, ToolSpec
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.offline.provider import OfflineProvider
+from tests.fakes.said import assistant_said, tool_said, user_said
 from tests.providers.offline.timed_toolset import TIMED
 
 PROVIDER = OfflineProvider()
@@ -18,7 +19,7 @@ async def answered(*said: ChatMessage, tools: Any = TIMED) -> ChatResponse:
 async def called(text: str, tools: Any = TIMED) -> list[tuple[str, dict[str, Any]]]:
     import json  # noqa: PLC0415 - beside its one use
 
-    response = await answered(ChatMessage.user(text), tools=tools)
+    response = await answered(user_said(text), tools=tools)
     return [(call.name, json.loads(call.arguments_json)) for call in response.tool_calls]
 
 
@@ -74,7 +75,7 @@ async def test_what_is_no_plain_order_is_not_done_at_any_time(text: str) -> None
 
 
 async def test_what_is_not_known_yet_is_said_with_the_order_that_is_kept() -> None:
-    asked = ChatMessage.user("in twenty minutes turn off the heater")
+    asked = user_said("in twenty minutes turn off the heater")
     response = await answered(asked)
     (call,) = response.tool_calls
     assert call.name == "timer_start"
@@ -84,7 +85,7 @@ async def test_what_is_not_known_yet_is_said_with_the_order_that_is_kept() -> No
 
 
 async def test_an_end_at_a_time_is_counted_from_now() -> None:
-    asked = ChatMessage.user("turn on the pump until half past nine")
+    asked = user_said("turn on the pump until half past nine")
     (look,) = (await answered(asked)).tool_calls
     assert look.name == "time_now"
     now = '{"time": "2026-11-22T20:00:30+01:00", "weekday": "Sunday", "timezone": "CET"}'
@@ -97,7 +98,7 @@ async def test_an_end_at_a_time_is_counted_from_now() -> None:
 
 
 async def test_a_clock_that_tells_nothing_ends_nothing() -> None:
-    asked = ChatMessage.user("turn on the pump until half past nine")
+    asked = user_said("turn on the pump until half past nine")
     (look,) = (await answered(asked)).tool_calls
     told = await answered(asked, *_came_of(look, '{"time": "soon"}'))
     assert told.tool_calls == ()
@@ -105,23 +106,23 @@ async def test_a_clock_that_tells_nothing_ends_nothing() -> None:
 
 
 async def test_a_question_names_the_time_too() -> None:
-    response = await answered(ChatMessage.user("maybe turn on the pump for 8 seconds"))
+    response = await answered(user_said("maybe turn on the pump for 8 seconds"))
     assert response.tool_calls == ()
     assert "for 8 s" in response.text
 
 
 async def test_a_tool_that_knows_no_end_is_not_used_for_a_time() -> None:
     tools = [_without_end(spec) for spec in TIMED]
-    response = await answered(ChatMessage.user("turn on the pump for 8 seconds"), tools=tools)
+    response = await answered(user_said("turn on the pump for 8 seconds"), tools=tools)
     assert response.tool_calls == ()
 
 
 def _came_of(call: ToolCall, result: str) -> tuple[ChatMessage, ChatMessage]:
-    return ChatMessage.assistant("", (call,)), ChatMessage.tool(call, result)
+    return assistant_said("", (call,)), tool_said(call, result)
 
 
 def _without_end(spec: ToolSpec) -> ToolSpec:
     properties = dict(spec.parameters.get("properties", {}))
     properties.pop("for_seconds", None)
     parameters = {**spec.parameters, "properties": properties}
-    return ToolSpec(spec.name, spec.description, parameters, spec.effect)
+    return ToolSpec(spec.name, spec.about, parameters, spec.effect)
