@@ -6,10 +6,13 @@ A running agent sees a change within half a minute.
 import asyncio
 from argparse import Namespace
 
+import msgspec
+
 from agent.agenda import Agenda
 from agent.cli import exits, surroundings
 from agent.cli.output import clean, say, say_json
 from agent.clock import SystemClock
+from agent.passage import fields
 from agent.schedule.book import OWNER, JobBook
 from agent.schedule.store import JobStore
 
@@ -27,7 +30,8 @@ def run(arguments: Namespace) -> int:
 
 async def _list(agenda: Agenda, *, as_json: bool) -> None:
     if as_json:
-        say_json([*await agenda.book.listed(OWNER), *await agenda.timers.every()])
+        listed = [*await agenda.book.listed(OWNER), *await agenda.timers.every()]
+        say_json(msgspec.json.decode(fields(listed).text))
         return
     for line in (await agenda.told_to(OWNER)).splitlines():
         print(clean(line))
