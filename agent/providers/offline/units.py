@@ -21,7 +21,10 @@ _UNSPACED = f"{_HAN}{_KANA}{_HANGUL}"
 _SUFFIXES = "txt|md|json|csv|toml|ya?ml|log|py|ini|conf|html?|xml|pdf|jpe?g|png|wav|mp3|sh|dat"
 
 # Little words that French and Italian write together with the next one: l'eau, dell'acqua
-_ELIDED = "l|d|qu|j|n|m|t|s|c|v|jusqu|lorsqu|puisqu|un|gl|dell|all|nell|sull|dall|quell|quest|dov|com|cos|bell"
+_ELIDED = (
+    "l|d|qu|j|n|m|t|s|c|v|jusqu|lorsqu|puisqu|un|gl|dell|all|nell|sull|dall|quell|quest|dov|com"
+    "|cos|bell"
+)
 
 _UNIT = re.compile(
     rf"""(?P<path>[~./]*[a-z0-9_-]+(?:[/.][a-z0-9_-]+){{0,8}}\.(?:{_SUFFIXES})(?![a-z0-9_]))
