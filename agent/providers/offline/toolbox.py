@@ -6,7 +6,7 @@ speech is simply never complete.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -121,7 +121,7 @@ class Parameter:
     def switches(self) -> bool:
         """It takes on and off, or the like."""
         named = {sense for choice in self.choices for sense in choice.name.senses}
-        return self.kind == "boolean" or (bool(self.choices) and named <= values())
+        return self.kind == "boolean" or (len(self.choices) > 1 and named <= values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +240,9 @@ def _profile(key: _Key) -> Profile:
         for name, schema in properties.items()
     )
     device = next((one for one in parameters if one.choices and not one.switches), None)
+    if device is not None:
+        called = _called(device)
+        parameters = tuple(called if one is device else one for one in parameters)
     return Profile(
         spec=spec,
         words=words_of(spec.name),
@@ -247,6 +250,20 @@ def _profile(key: _Key) -> Profile:
         parameters=parameters,
         names={} if device is None or _is_apart(spec.name) else _names_of(device.choices),
     )
+
+
+def _called(device: Parameter) -> Parameter:
+    """What it works on, by names that say nothing of what is done: lock, stop, run."""
+    choices = tuple(
+        replace(one, name=_of_thing(one.name), aliases=tuple(map(_of_thing, one.aliases)))
+        for one in device.choices
+    )
+    return replace(device, choices=choices)
+
+
+def _of_thing(name: Name) -> Name:
+    said = name.senses - values() - actions()
+    return name if said else Name(frozenset({f"~{name.spelling.strip()}"}), name.spelling)
 
 
 def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]]:

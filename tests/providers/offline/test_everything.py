@@ -1,5 +1,6 @@
 """Everything off: every output at its rest, told from what was read back."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -88,3 +89,13 @@ async def test_all_of_something_else_is_not_everything(said: str) -> None:
 )
 async def test_everything_is_said_in_many_ways(said: str) -> None:
     assert len((await Talk(TOOLS).say(said)).tool_calls) == 8
+
+
+@pytest.mark.parametrize("name", ["lock", "bolt", "stop", "run", "play"])
+@pytest.mark.parametrize("text", ["turn everything off", "apaga todo", "éteins tout", "alles aus"])
+async def test_an_output_that_is_called_like_a_verb_is_one_of_all(name: str, text: str) -> None:
+    pins = {"enum": ["lamp", name]}
+    properties = {**GPIO_WRITE.parameters["properties"], "pin": pins}  # type: ignore[dict-item]
+    tool = replace(GPIO_WRITE, parameters={**GPIO_WRITE.parameters, "properties": properties})
+    done = outcome(await Talk((tool,), RESULTS).say(text))
+    assert done == (f"board_gpio_write pin=lamp value=off; board_gpio_write pin={name} value=off")
