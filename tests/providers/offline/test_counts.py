@@ -16,6 +16,8 @@ from agent.providers.offline.timing import units_of
         ("de", "2,5", 2.5),
         ("es", "noventa y nueve", 99),
         ("es", "ciento cinco", 105),
+        ("es", "treinta y un", 31),
+        ("es", "veintiuna", 21),
         ("zh", "九十九", 99),
         ("zh", "一百二十", 120),
         ("ja", "九十九", 99),

@@ -10,6 +10,7 @@ from agent.providers.offline.pieces import analyse
 from agent.providers.offline.plan import Do
 from agent.providers.offline.toolbox import toolbox
 from agent.providers.offline.understanding import understand
+from tests.providers.offline.spelled import SPELLED
 from tests.providers.offline.timed_toolset import TIMED
 
 BOX = toolbox(TIMED)
@@ -98,3 +99,22 @@ async def test_what_is_no_timer_is_left_alone(code: str, text: str) -> None:
     analysis = analyse(text, code, BOX.names)
     step = (await understand(analysis, BOX, [], None, Likenesses(None))).step
     assert not isinstance(step, Do), step
+
+
+_MINUTES = {
+    "fr": "mets un minuteur de {} minutes",
+    "it": "imposta un timer di {} minuti",
+    "pt": "põe um temporizador de {} minutos",
+    "nl": "zet een timer van {} minuten",
+}
+
+
+@pytest.mark.parametrize("code", list(_MINUTES))
+async def test_every_number_of_minutes_is_read_whole(code: str) -> None:
+    for number in range(2, 101):
+        text = _MINUTES[code].format(SPELLED[code](number))
+        step = (
+            await understand(analyse(text, code, BOX.names), BOX, [], None, Likenesses(None))
+        ).step
+        assert isinstance(step, Do), text
+        assert step.orders[0].arguments["seconds"] == 60 * number, text
