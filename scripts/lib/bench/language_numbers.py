@@ -1,4 +1,4 @@
-"""Sweep of levels from 0 to 100 %: in digits and in words, in six languages.
+"""Sweep of levels from 0 to 100 %: in digits and in words, in every language.
 
 The words are spelled here, apart from the vocabulary that has to understand them.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scripts.lib.bench.language_home import Home, home_with_level
 from scripts.lib.bench.language_score import LEVEL, Case
+from tests.providers.offline.spelled import SPELLED
 
 _EN = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen
@@ -43,6 +44,10 @@ _SENTENCES = {
     "zh": ("把风扇设置为", "%", "", ""),
     "ja": ("ファンを", "%", "パーセント", "にしてください"),
     "ko": ("선풍기를 ", "%", " 퍼센트", "로 설정해 줘"),
+    "fr": ("mets le ventilateur à ", " %", " pour cent", ""),
+    "it": ("imposta il ventilatore al ", " %", " per cento", ""),
+    "pt": ("ajusta o ventilador para ", " %", " por cento", ""),
+    "nl": ("zet de ventilator op ", " %", " procent", ""),
 }
 
 
@@ -96,9 +101,13 @@ def sweep(*, in_words: bool) -> Iterator[Case]:
     for code, (before, sign, word, after) in _SENTENCES.items():
         home = _home(code)
         for number in range(101):
-            said = f"{Spelling(code, number)}{word}" if in_words else f"{number}{sign}"
+            said = f"{_spelled(code, number)}{word}" if in_words else f"{number}{sign}"
             call = ("board_pwm_write", {"pin": "fan", "frequency": 0, "duty": number})
             yield Case(code, LEVEL, f"{before}{said}{after}", home, (call,))
+
+
+def _spelled(code: str, number: int) -> str:
+    return SPELLED[code](number) if code in SPELLED else str(Spelling(code, number))
 
 
 def _home(code: str) -> Home:
