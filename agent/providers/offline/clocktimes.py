@@ -14,6 +14,8 @@ from agent.providers.offline.units import UNSPACED, Kind, Unit
 _DAY_HOURS, _HALF_DAY, _HOUR_MIN = 24, 12, 60
 _HALF, _QUARTER = 30, 15
 _DAWN = 6
+# Words of a unit: por ciento
+_LONGEST_MEASURE = 3
 _SIGNS = frozenset({"%", "°", "€", "$"})
 # With a colon, a day has 24 hours wherever people do not say am and pm
 _TWELVE_HOURS = frozenset({"en"})
@@ -134,17 +136,22 @@ def _hour(units: Sequence[Unit], position: int, own: Timing, *, bare: bool) -> C
     ):
         return None
     end, minutes = _minutes(units, marked, own)
+    if marked == hour.end and end > marked and _is_measured(units, end, own):
+        # The end of a larger number: quatre-vingt-dix pour cent
+        return None
     if marked == hour.end and end == hour.end and not bare and _daypart(units, end, own) is None:
         return None
     return _shifted(int(hour.value), minutes, end)
 
 
 def _is_measured(units: Sequence[Unit], position: int, own: Timing) -> bool:
-    """A number with a unit of something else: 20 %, 20 degrees."""
+    """A number with a unit of something else: 20 %, 20 degrees, vingt pour cent."""
     if position >= len(units):
         return False
-    after = units[position]
-    return after.text in _SIGNS or (after.text,) in lexicon(own.code).measures
+    measures = lexicon(own.code).measures
+    texts = tuple(unit.text for unit in units[position : position + _LONGEST_MEASURE])
+    named = any(texts[: width + 1] in measures for width in range(len(texts)))
+    return named or texts[0] in _SIGNS
 
 
 def _minutes(units: Sequence[Unit], position: int, own: Timing) -> tuple[int, int]:

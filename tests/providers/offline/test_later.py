@@ -6,6 +6,7 @@ import pytest
 from agent.messages import ChatMessage, ToolCall, ToolSpec
 from agent.providers.base import ChatRequest, ChatResponse
 from agent.providers.offline.provider import OfflineProvider
+from agent.providers.offline.whens import Kind, when_of
 from tests.fakes.said import assistant_said, tool_said, user_said
 from tests.providers.offline.timed_toolset import TIMED
 
@@ -126,3 +127,18 @@ def _without_end(spec: ToolSpec) -> ToolSpec:
     properties.pop("for_seconds", None)
     parameters = {**spec.parameters, "properties": properties}
     return ToolSpec(spec.name, spec.about, parameters, spec.effect)
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("fr", "mets le ventilateur à vingt pour cent"),
+        ("fr", "mets le ventilateur à quatre-vingt-dix-neuf pour cent"),
+        ("es", "pon el ventilador a las veinte por ciento"),
+        ("it", "metti il ventilatore alle venti per cento"),
+        ("pt", "põe o ventilador às vinte por cento"),
+        ("nl", "zet de ventilator om twintig procent"),
+    ],
+)
+def test_a_share_is_no_time_of_day(code: str, text: str) -> None:
+    assert when_of(text, code, Kind.AT) is None
