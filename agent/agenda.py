@@ -16,9 +16,13 @@ from agent.storage.worker import DatabaseWorker
 
 if TYPE_CHECKING:
     from agent.schedule.book import JobBook
+    from agent.schedule.countdown import Countdown
     from agent.schedule.heartbeat import Home
+    from agent.schedule.reminding import ReminderBook
     from agent.schedule.schedule import Schedule
     from agent.schedule.store import JobStore
+    from agent.schedule.timer_book import TimerBook
+    from agent.schedule.timer_store import TimerStore
 
 # ruff: noqa: PLC0415  # an agent at work needs it, no start
 
@@ -44,14 +48,42 @@ class Agenda:
         return JobBook(self.store, self._clock, changed=self._schedule.wake)
 
     @cached_property
+    def timers(self) -> "TimerBook":
+        from agent.schedule.timer_book import TimerBook
+
+        return TimerBook(self._timer_store, self._countdown.now, self._countdown.wake)
+
+    @cached_property
+    def reminders(self) -> "ReminderBook":
+        from agent.providers.offline.timer_words import reminder
+        from agent.schedule.reminding import ReminderBook
+
+        return ReminderBook(self.book, self.timers, self._clock, reminder)
+
+    @cached_property
+    def _timer_store(self) -> "TimerStore":
+        from agent.schedule.timer_store import TimerStore
+
+        return TimerStore(self._paths.timers)
+
+    @cached_property
+    def _countdown(self) -> "Countdown":
+        from agent.schedule.countdown import Countdown
+
+        return Countdown(self._timer_store, self._clock)
+
+    @cached_property
     def _schedule(self) -> "Schedule":
         from agent.schedule.schedule import Schedule
 
         return Schedule(self.store, self._clock)
 
     async def told_to(self, person: str) -> str:
-        """A person's jobs in words."""
-        return await self.book.told_to(person)
+        """A person's timers and jobs in words."""
+        timers = await self.timers.told_to(person)
+        jobs = await self.book.of(person)
+        parts = [timers, await self.book.told_to(person) if jobs or not timers else ""]
+        return "\n".join(part for part in parts if part)
 
     async def run(
         self,
@@ -62,6 +94,8 @@ class Agenda:
         home: "Home",
     ) -> None:
         """Until cancelled."""
+        from agent.providers.offline.timer_words import SpokenTimers, late_reminder
+        from agent.schedule.countdown import Outlet
         from agent.schedule.heartbeat import Heartbeat
         from agent.schedule.performing import Performer
         from agent.schedule.schedule import Outside
@@ -73,4 +107,6 @@ class Agenda:
         heartbeat = Heartbeat(self.store, self._clock, every_minutes, workspace, home)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(heartbeat.run())
-            tasks.create_task(self._schedule.run(Outside(perform, tell, local_zone)))
+            outside = Outside(perform, tell, local_zone, late=late_reminder)
+            tasks.create_task(self._schedule.run(outside))
+            tasks.create_task(self._countdown.run(Outlet(perform, tell, SpokenTimers)))

@@ -5,8 +5,9 @@ What speaks to a service is loaded only where there is one.
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.clock import Clock
@@ -26,6 +27,7 @@ from agent.storage.worker import DatabaseWorker
 
 if TYPE_CHECKING:
     from agent.providers.budget import Budget
+    from agent.storage.phrases import Phrases
 
 # ruff: noqa: PLC0415  # what speaks to services begins with a service, or never
 
@@ -61,11 +63,23 @@ class Answering:
             await self.budget.begin(tell)
 
 
+@dataclass(frozen=True, slots=True)
+class LastResort:
+    """What understands sentences where no model does.
+
+    Args:
+        phrases: the file of sentences that a model did before.
+    """
+
+    embedder: Embedder = field(default_factory=NoEmbedder)
+    phrases: Path | None = None
+
+
 def open_answering(
     settings: Settings,
     environ: Mapping[str, str],
     http: HttpClient,
-    embedder: Embedder,
+    resort: LastResort,
     journal: DatabaseWorker,
     clock: Clock,
 ) -> Answering:
@@ -77,7 +91,10 @@ def open_answering(
 
     def offline() -> OfflineProvider:
         # Working without a network does not begin with a question to a service
-        return OfflineProvider(NoEmbedder() if settings.embeddings.is_remote else embedder)
+        able = NoEmbedder() if settings.embeddings.is_remote else resort.embedder
+        path = resort.phrases
+        phrases = partial(_phrases, path, clock) if path is not None else None
+        return OfflineProvider(able, phrases, settings.agent.name)
 
     wanted = settings.provider
     if chosen_service(wanted, environ) is None:
@@ -107,6 +124,12 @@ def open_answering(
         await provider.exchange(made(chosen))
 
     return Answering(provider, budget, renew)
+
+
+def _phrases(path: Path, clock: Clock) -> "Phrases":
+    from agent.storage.phrases import Phrases
+
+    return Phrases(path, clock)
 
 
 def seeing(provider: Provider, settings: Settings, paths: Paths, http: HttpClient) -> Provider:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from agent import logs
 from agent.agenda import Agenda
-from agent.answering import Answering, offered, open_answering, secrets, seeing
+from agent.answering import Answering, LastResort, offered, open_answering, secrets, seeing
 from agent.briefing import Briefing
 from agent.channels.base import Answer, Channel, Question
 from agent.cli.embedder import embedder_of, embedding_key
@@ -60,6 +60,7 @@ from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry, ToolSource
 
 if TYPE_CHECKING:
+    from agent.lessons import Lessons
     from agent.tools.results import Results
 
 _log = logging.getLogger(__name__)
@@ -124,8 +125,8 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         redactor.add(secret)
     lights = tuple(map(light_on, boards, settings.every_board(), [clock] * len(boards)))
     watchers = _watchers(settings, paths, clock, boards)
-    agenda = Agenda(settings, paths, clock)
-    doorway = Doorway(paths, clock)
+    agenda, doorway = Agenda(settings, paths, clock), Doorway(paths, clock)
+    resort = LastResort(embedder, paths.phrases)
     hands = Hands(settings, remembering.memory, doorway, agenda)
     servers = Servers(settings, paths, clock, redactor.knows)
     return Agent(
@@ -133,7 +134,7 @@ def assemble(settings: Settings, paths: Paths, environ: Mapping[str, str], log: 
         paths,
         clock,
         http,
-        open_answering(settings, environ, http, embedder, journal, clock),
+        open_answering(settings, environ, http, resort, journal, clock),
         embedder,
         remembering,
         journal,
@@ -175,7 +176,7 @@ def _board_tools(
     settings: Settings, boards: Sequence[SerialBoard], lights: Sequence[StatusLight | None]
 ) -> Iterator[Callable[[], tuple[AnyTool, ...]]]:
     for wanted, board, light in zip(settings.every_board(), boards, lights, strict=True):
-        named = {*wanted.pins, *(one for pin in wanted.pins.values() for one in pin.aliases)}
+        named = {*wanted.pins, *(one for pin in wanted.pins.values() for one in pin.called)}
         yield BoardTools(board, light.moved if light else None, named).tools
         yield ReflexTools(board).tools
 
@@ -347,10 +348,19 @@ def _conversations(agent: Agent, button: Button | NoButton) -> Conversations:
         *told,
         hooks=hooks,
         machine=agent.sensing.felt,
+        open_learner=partial(_lessons, agent),
         shares=agent.settings.workspace.shares,
         audience_of=partial(audience_of, people=agent.doorway.people),
     )
     return Conversations(parts, settings, agent.settings.memory, str(agent.paths.workspace))
+
+
+def _lessons(agent: Agent) -> "Lessons":
+    from agent.lessons import Lessons  # noqa: PLC0415 - the first answer needs it
+    from agent.storage.phrases import Phrases  # noqa: PLC0415 - as above
+
+    phrases = Phrases(agent.paths.phrases, agent.clock)
+    return Lessons(phrases, agent.registry, agent.redactor)
 
 
 def _results(agent: Agent) -> "Results":

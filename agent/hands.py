@@ -75,6 +75,8 @@ class Hands:
             addressees=self._addressees,
             post=self.posting,
             jobs=self._agenda.book if self._agenda else None,
+            timers=self._agenda.timers if self._agenda else None,
+            reminders=self._agenda.reminders if self._agenda else None,
         )
 
     async def run(self, stop: EmergencyStop, delivery: Delivery, tasks: asyncio.TaskGroup) -> None:

@@ -165,6 +165,15 @@ class Paths:
         return self.state_dir / "jobs.json"
 
     @property
+    def timers(self) -> Path:
+        return self.state_dir / "timers.json"
+
+    @property
+    def phrases(self) -> Path:
+        """What people's sentences meant to a model, for when there is none."""
+        return self.state_dir / "phrases.json"
+
+    @property
     def brain_db(self) -> Path:
         return self.state_dir / "memory" / "brain.db"
 

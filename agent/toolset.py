@@ -38,6 +38,7 @@ from agent.tools.i2c import i2c_tools
 from agent.tools.image_info import ImageInfoTool
 from agent.tools.memory_export import MemoryExportTool
 from agent.tools.picture_program import Album
+from agent.tools.reminder import Reminders, ReminderSetTool
 from agent.tools.screenshot import ScreenshotTool, find_display
 from agent.tools.search_services import chosen
 from agent.tools.send_message import Addressees, Post, SendMessageTool
@@ -46,6 +47,7 @@ from agent.tools.shell import ShellTool, Workshop
 from agent.tools.skills import SkillsListTool, SkillViewTool, skills_of
 from agent.tools.system import SystemInfoTool
 from agent.tools.time import TimeNowTool
+from agent.tools.timer import Timers, timer_tools
 from agent.tools.watch import WatchAddTool, WatchListTool, WatchRemoveTool
 from agent.tools.web import Lookup, Web, look_up
 from agent.tools.web_fetch import WebFetchTool
@@ -69,6 +71,8 @@ class Surroundings:
     addressees: Addressees | None = None
     post: Post | None = None
     jobs: Jobs | None = None
+    timers: Timers | None = None
+    reminders: Reminders | None = None
     shell: ShellSettings = field(default_factory=ShellSettings)
     # None where nothing keeps programs apart
     sandbox: Sandbox | None = None
@@ -105,6 +109,8 @@ def all_tools(around: Surroundings) -> tuple[AnyTool, ...]:
         *([DelegateTool(around.agents)] if around.agents else []),
         *([MemoryExportTool(around.memory, workspace, snapshot.whole)] if around.memory else []),
         *(cron_tools(around.jobs) if around.jobs else []),
+        *(timer_tools(around.timers) if around.timers else []),
+        *([ReminderSetTool(around.reminders)] if around.reminders else []),
         *_message_tools(around),
         *_picture_tools(around),
         *_skill_tools(around),

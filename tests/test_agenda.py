@@ -10,6 +10,8 @@ from agent.schedule.job import HEARTBEAT
 from agent.settings import Paths, Settings
 from agent.tools.base import ToolContext
 from agent.tools.cron import CronAddArguments
+from agent.tools.reminder import ReminderSetArguments
+from agent.tools.timer import TimerStartArguments
 from tests.fakes.channel import FakeChannel
 from tests.fakes.dispatching import running
 from tests.fakes.provider import EchoProvider
@@ -50,3 +52,40 @@ async def test_an_agenda_that_is_looked_at_makes_no_file(tmp_path: Path) -> None
     agenda = Agenda(Settings(), Paths(None, tmp_path), SystemClock())
     assert await agenda.told_to("owner") == "There are no jobs."
     assert not agenda._paths.jobs.exists()
+
+
+async def test_a_timer_speaks_in_the_chat_where_it_was_set(tmp_path: Path) -> None:
+    channel, agenda = FakeChannel(), Agenda(Settings(), Paths(None, tmp_path), SystemClock())
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        delivery = Delivery(at_work.journal, {channel.name: channel}, SystemClock())
+        deliver = partial(at_work.dispatcher.take, tasks=at_work.tasks)
+        around = (at_work.journal, delivery, deliver, nobody, lambda: ())
+        doing = asyncio.create_task(agenda.run(*around))
+        async with asyncio.timeout(LIMIT_S):
+            await agenda.timers.start(TimerStartArguments(1, "tea", language="de"), CONTEXT)
+            assert "timer tea of 1 s" in await agenda.told_to("owner")
+            assert await channel.wait_for(1) == ["Timer „tea“ (1 s): Die Zeit ist um."]
+            reminder = ReminderSetArguments("the soup", in_seconds=1)
+            await agenda.reminders.remind(reminder, CONTEXT)
+            await channel.wait_for(2)
+            while "timer" in await agenda.told_to("owner"):
+                await SystemClock().sleep(0.01)
+        doing.cancel()
+        await asyncio.wait([doing])
+    assert channel.sent[1].text == "Reminder: the soup"
+    assert await agenda.told_to("owner") == "There are no jobs."
+
+
+async def test_an_order_of_a_timer_is_a_turn_at_its_end(tmp_path: Path) -> None:
+    channel, agenda = FakeChannel(), Agenda(Settings(), Paths(None, tmp_path), SystemClock())
+    async with running(tmp_path, EchoProvider(), channel) as at_work:
+        delivery = Delivery(at_work.journal, {channel.name: channel}, SystemClock())
+        deliver = partial(at_work.dispatcher.take, tasks=at_work.tasks)
+        around = (at_work.journal, delivery, deliver, nobody, lambda: ())
+        doing = asyncio.create_task(agenda.run(*around))
+        async with asyncio.timeout(LIMIT_S):
+            await agenda.timers.start(TimerStartArguments(1, order="turn on the led"), CONTEXT)
+            (said,) = await channel.wait_for(1)
+        doing.cancel()
+        await asyncio.wait([doing])
+    assert "turn on the led" in said

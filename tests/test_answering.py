@@ -3,10 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import Answering, offered, open_answering, secrets
+from agent.answering import Answering, LastResort, offered, open_answering, secrets
 from agent.config import Secret
 from agent.dispatch.journal import open_journal
-from agent.embeddings.none import NoEmbedder
 from agent.errors import SpendingLimit
 from agent.http import HttpClient
 from agent.providers.base import ChatRequest
@@ -44,7 +43,7 @@ def answering_with(
     provider: MainProviderSettings, http: HttpClient, journal: DatabaseWorker
 ) -> Answering:
     settings = Settings(provider=provider)
-    return open_answering(settings, {}, http, NoEmbedder(), journal, SteppedClock())
+    return open_answering(settings, {}, http, LastResort(), journal, SteppedClock())
 
 
 def test_what_can_be_chosen_is_told() -> None:
@@ -58,7 +57,7 @@ def test_what_can_be_chosen_is_told() -> None:
 async def test_without_a_service_the_offline_provider_answers_and_nothing_is_spent(
     http: HttpClient, journal: DatabaseWorker
 ) -> None:
-    answering = open_answering(Settings(), {}, http, NoEmbedder(), journal, SteppedClock())
+    answering = open_answering(Settings(), {}, http, LastResort(), journal, SteppedClock())
     await answering.begin(nobody)
     assert (answering.provider.name, answering.spending()) == ("offline", "")
     assert await answering.spent_in("a") == ""

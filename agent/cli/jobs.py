@@ -1,4 +1,4 @@
-"""`barnacle jobs list | remove | pause | resume | run`: what the agent does at times.
+"""`barnacle jobs list | remove | pause | resume | run`: what the agent does at times, and timers.
 
 A running agent sees a change within half a minute.
 """
@@ -6,6 +6,7 @@ A running agent sees a change within half a minute.
 import asyncio
 from argparse import Namespace
 
+from agent.agenda import Agenda
 from agent.cli import exits, surroundings
 from agent.cli.output import clean, say, say_json
 from agent.clock import SystemClock
@@ -15,19 +16,26 @@ from agent.schedule.store import JobStore
 
 
 def run(arguments: Namespace) -> int:
-    _, paths = surroundings.of(arguments)
-    asyncio.run(_obey(JobBook(JobStore(paths.jobs), SystemClock()), arguments))
+    settings, paths = surroundings.of(arguments)
+    book = JobBook(JobStore(paths.jobs), SystemClock())
+    if arguments.action == "list":
+        agenda = Agenda(settings, paths, SystemClock())
+        asyncio.run(_list(agenda, as_json=arguments.json))
+    else:
+        asyncio.run(_obey(book, arguments))
     return exits.OK
 
 
-async def _obey(book: JobBook, arguments: Namespace) -> None:
-    if arguments.action == "list":
-        if arguments.json:
-            say_json(plain(await book.listed(OWNER)))
-        else:
-            for line in (await book.told_to(OWNER)).splitlines():
-                print(clean(line))
+async def _list(agenda: Agenda, *, as_json: bool) -> None:
+    if as_json:
+        listed = [*await agenda.book.listed(OWNER), *await agenda.timers.every()]
+        say_json(plain(listed))
         return
+    for line in (await agenda.told_to(OWNER)).splitlines():
+        print(clean(line))
+
+
+async def _obey(book: JobBook, arguments: Namespace) -> None:
     name = arguments.name
     match arguments.action:
         case "remove":

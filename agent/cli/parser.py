@@ -39,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     add_admission(commands)
     add_oversight(commands)
     _add_jobs(commands)
+    _add_phrases(commands)
     _add_models(commands)
     _add_memory(commands)
     _add_board(commands)
@@ -149,6 +150,27 @@ def _add_jobs(commands: Commands) -> None:
     }
     for action, about in named.items():
         add(actions, action, about).add_argument("name", type=text, help="its name")
+
+
+def _add_phrases(commands: Commands) -> None:
+    phrases = add(
+        commands,
+        "phrases",
+        "See which sentences the agent understands without a model because a model did them once",
+        examples="  barnacle phrases list\n  barnacle phrases list --person mei\n"
+        "  barnacle phrases forget 'water the tomatoes'\n"
+        "  barnacle phrases forget --person mei --all\n"
+        "\nThe first use without a model asks; a yes makes a phrase known, a no forgets it.\n",
+    )
+    actions = phrases.add_subparsers(dest="action", metavar="action", required=True)
+    listed = add(actions, "list", "List phrases, what each does, and when it was used", json=True)
+    listed.add_argument("--person", type=text, help="of this person alone")
+    forget = add(actions, "forget", "Forget a phrase, or all of somebody's")
+    forget.add_argument(
+        "sentence", nargs="?", type=text, help="as `barnacle phrases list` shows it"
+    )
+    forget.add_argument("--person", type=text, help="whose (default: owner)")
+    forget.add_argument("--all", action="store_true", help="every phrase of that person")
 
 
 def _add_models(commands: Commands) -> None:

@@ -10,8 +10,9 @@ from agent.dispatch.people import Group, People
 from agent.dispatch.rank import Rank
 from agent.doorway import Doorway
 from agent.errors import BadArguments
+from agent.storage.phrases import Phrases
 
-_FILES = ("people.json", "people.json.lock")
+_FILES = ("people.json", "people.json.lock", "phrases.json", "phrases.json.lock")
 
 
 def run(arguments: Namespace) -> int:
@@ -20,14 +21,15 @@ def run(arguments: Namespace) -> int:
     if arguments.group is not None:
         _revoke_group(people, arguments.group)
     else:
-        _revoke(people, arguments.person)
+        _revoke(people, Phrases(paths.phrases, SystemClock()), arguments.person)
     hand_over(paths.state_dir, _FILES)
     return exits.OK
 
 
-def _revoke(people: People, name: str) -> None:
+def _revoke(people: People, phrases: Phrases, name: str) -> None:
     person = people.named(name)
     people.revoke(person)
+    phrases.forget_person(person.person_id)
     say(f"{person.name} ({person.role}) is let in no more")
     if person.rank is Rank.OWNER:
         say("nobody owns the device now: `barnacle pair` makes a code for its owner")

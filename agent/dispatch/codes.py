@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from agent.clock import Clock
-from agent.dispatch.people import locked
 from agent.dispatch.rank import Ranked
 from agent.machine.boot import boot_id
 from agent.storage.documents import open_documents
+from agent.storage.lock import locked
 
 # Long enough to find the telephone, short enough that a photograph of the screen is worth nothing
 CODE_TTL_S = 15 * 60.0

@@ -33,7 +33,7 @@ from agent.dispatch.prompt import (
 )
 from agent.dispatch.quiet import says_nothing
 from agent.dispatch.settings import AgentSettings
-from agent.dispatch.turn import OnText, TurnOutcome, TurnRunner, TurnSeams
+from agent.dispatch.turn import OnText, TurnRunner, TurnSeams
 from agent.errors import MemoryUnavailable, StorageFull
 from agent.memory.base import Memory, MemoryEntry, Scope
 from agent.memory.settings import MemorySettings
@@ -46,6 +46,8 @@ from agent.tools.base import ToolContext
 from agent.tools.registry import Registry
 
 if TYPE_CHECKING:
+    from agent.dispatch.learner import Learner
+    from agent.dispatch.outcome import TurnOutcome
     from agent.dispatch.saying import Saying
 
 _log = logging.getLogger(__name__)
@@ -94,6 +96,8 @@ class Parts:
     # Who reads the answer to a message
     audience_of: Callable[[Inbound], Audience] = audience_of
     shares: Shares = NOTHING_SHARED
+    # What learns from finished turns
+    open_learner: "Callable[[], Learner] | None" = None
 
 
 class Conversations:
@@ -144,6 +148,8 @@ class Conversations:
             # Only the owner may name a file of the workspace for a model to look at
             inbound = replace(inbound, text=without_markers(inbound.text))
         await self._parts.hooks.turn_starts(inbound)
+        if self._learner is not None:
+            await self._learner.heard(inbound)
         try:
             about = logs.about(conversation=inbound.conversation, message_id=inbound.message_id)
             with about, self._parts.activity.thinking():
@@ -158,7 +164,7 @@ class Conversations:
         self,
         accepted: Accepted,
         inbound: Inbound,
-        outcome: TurnOutcome,
+        outcome: "TurnOutcome",
         seams: TurnSeams,
     ) -> Outbound | None:
         """What comes of a turn, committed; None where it is nothing."""
@@ -182,6 +188,8 @@ class Conversations:
             was_too_long=outcome.was_too_long,
         )
         await self._parts.hooks.turn_ended(inbound, text)
+        if self._learner is not None and not accepted.also:
+            await self._learner.turn_ended(inbound, outcome)
         return answer
 
     async def finish(
@@ -227,7 +235,7 @@ class Conversations:
         )
 
     async def _may_go(
-        self, inbound: Inbound, outcome: TurnOutcome, seams: TurnSeams, path: str
+        self, inbound: Inbound, outcome: "TurnOutcome", seams: TurnSeams, path: str
     ) -> str:
         """Return why a file does not go along with the answer; empty where it does."""
         from agent.dispatch.filing import complaint_about  # noqa: PLC0415 - few answers have files
@@ -284,12 +292,17 @@ class Conversations:
         )
 
     @cached_property
+    def _learner(self) -> "Learner | None":
+        opened = self._parts.open_learner
+        return None if opened is None else opened()
+
+    @cached_property
     def _saying(self) -> "Saying":
         from agent.dispatch.saying import Saying  # noqa: PLC0415 - the first answer needs it
 
         return Saying(Path(self._workspace))
 
-    async def _turn(self, inbound: Inbound, seams: TurnSeams) -> TurnOutcome:
+    async def _turn(self, inbound: Inbound, seams: TurnSeams) -> "TurnOutcome":
         seams = replace(seams, hooks=self._parts.hooks)
         # Two databases: neither waits for the other
         memories, (earlier, model, said, briefing) = await asyncio.gather(

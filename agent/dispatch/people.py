@@ -5,8 +5,6 @@ process says of somebody holds from the next message on. What cannot be read in 
 """
 
 import contextlib
-import fcntl
-import os
 import secrets
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +17,7 @@ from agent.dispatch.rank import Rank, Ranked
 from agent.errors import BadArguments, StorageFull
 from agent.printable import printable_line
 from agent.storage.documents import open_documents
+from agent.storage.lock import locked
 
 if TYPE_CHECKING:
     from tinydb import TinyDB
@@ -169,21 +168,6 @@ class People:
             self._people = tuple(_read(documents, _PEOPLE, Person))
             self._groups = frozenset(_read(documents, _GROUPS, Group))
             self._seen = stamp
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Alone with a file that is replaced at each change, for the moment that a change takes."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as err:
-        raise StorageFull(f"{path} cannot be written: {err.strerror}") from err
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from agent.channels.base import Abilities
 from agent.dispatch.enclosures import MAX_FILES, Enclosed, enclosed, named_files
 from agent.dispatch.leavings import without_leavings
+from agent.dispatch.outcome import TurnOutcome
 from agent.dispatch.strange_links import without_strange_links
-from agent.dispatch.turn import TurnOutcome
 from agent.messages import Inbound, Role
 
 # Why a file of the workspace may not go; empty where it may

@@ -20,7 +20,6 @@ from agent.dispatch.hooks import Hooks
 from agent.dispatch.reach import holds_private, reach_of
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, ContextOverflow, ProviderError
-from agent.memory.base import FROM_CHAT
 from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
 from agent.passage import Passage, Provenance, echo
 from agent.providers.base import ChatRequest, ChatResponse, Provider
@@ -32,6 +31,7 @@ from agent.tools.registry import Registry, ToolSource
 if TYPE_CHECKING:
     from agent.dispatch.guidance import Guidance
     from agent.dispatch.notices import Notice
+    from agent.dispatch.outcome import TurnOutcome
     from agent.dispatch.questions import Ask
     from agent.tools.inquiry import Inquire
     from agent.tools.results import Results
@@ -72,24 +72,6 @@ class TurnSeams:
 
 
 @dataclass(frozen=True, slots=True)
-class TurnOutcome:
-    """The answer, every message that the turn added after the person's, and their trust.
-
-    Args:
-        source: where the least trusted of what was read came from.
-        is_answer: False where the text only says why the model gave none.
-        was_too_long: the model could not be shown all of the conversation.
-    """
-
-    text: str
-    added: tuple[ChatMessage, ...]
-    provenance: Provenance
-    source: str = FROM_CHAT
-    is_answer: bool = True
-    was_too_long: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Within:
     """Which turn this is, also for the turns of other agents within it.
 
@@ -124,6 +106,9 @@ class _Progress:
     within: Within = field(default_factory=Within)
     is_fresh: bool = True
     was_too_long: bool = False
+    is_by_model: bool = True
+    is_reply: bool = False
+    speaker: str = ""
     added: list[ChatMessage] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
 
@@ -176,7 +161,7 @@ class TurnRunner:
         seams: TurnSeams,
         model: str | None = None,
         within: Within | None = None,
-    ) -> TurnOutcome:
+    ) -> "TurnOutcome":
         """The answer to the last of `messages`; always text, also where everything failed.
 
         Args:
@@ -190,6 +175,10 @@ class TurnRunner:
         for message in messages:
             context = lowered(context, shown_by(message))
         progress = _Progress(context, fresh, _new_guidance(), model, within or Within())
+        progress.is_reply = _is_asked(messages)
+        # What another agent or an untrusted message says is nobody's own word
+        is_own = progress.within.depth == 0 and fresh.provenance >= Provenance.USER
+        progress.speaker = context.person if is_own else ""
         for left in reversed(range(self._max_iterations)):
             said = (*messages, *progress.added, *progress.guidance.aside)
             try:
@@ -201,6 +190,7 @@ class TurnRunner:
                 return replace(self._finished(progress, said_so), is_answer=False)
             progress.is_fresh &= response.heeds_only_this_turn
             progress.was_too_long |= response.was_shortened
+            progress.is_by_model &= not response.is_by_rules
             if not response.tool_calls:
                 if left and progress.guidance.is_only_announced(response):
                     progress.shown.append(f"{response.text}\n")
@@ -247,6 +237,7 @@ class TurnRunner:
             progress.model,
             further_tools=tools.waiting,
             conversation=progress.whole.conversation,
+            person=progress.speaker,
         )
         pieces: list[str] = []
         try:
@@ -317,14 +308,22 @@ class TurnRunner:
         nested = Delegation(self, context, seams, progress.within)
         return replace(context, nested=nested, inquire=seams.inquire)
 
-    def _finished(self, progress: _Progress, text: str) -> TurnOutcome:
+    def _finished(self, progress: _Progress, text: str) -> "TurnOutcome":
+        from agent.dispatch.outcome import TurnOutcome  # noqa: PLC0415 - a turn needs it, no start
+
         text = self._redactor.redact(text + progress.guidance.postscript())
         answer = self._redactor.redact("".join([*progress.shown, text]))
         context = progress.fresh if progress.is_fresh else progress.whole
         said = Passage(text, context.provenance, "")
-        added = (*progress.added, ChatMessage.assistant(said))
-        outcome = TurnOutcome(answer, added, context.provenance, context.source)
-        return replace(outcome, was_too_long=progress.was_too_long)
+        return TurnOutcome(
+            answer,
+            (*progress.added, ChatMessage.assistant(said)),
+            context.provenance,
+            context.source,
+            was_too_long=progress.was_too_long,
+            is_by_model=progress.is_by_model,
+            is_reply=progress.is_reply,
+        )
 
     def _changes(self, call: ToolCall) -> bool:
         tool = self._shelf.find(call.name)
@@ -361,6 +360,12 @@ class TurnRunner:
         result = result.saying(self._redactor.redact(result.text))
         await self._gate.came_of(call, effect, trust, around, result)
         return await self._results.bounded(tool, result) if self._results else result
+
+
+def _is_asked(messages: tuple[ChatMessage, ...]) -> bool:
+    from agent.dispatch.outcome import is_asked  # noqa: PLC0415 - a turn needs it, no start
+
+    return is_asked(messages)
 
 
 def _new_guidance() -> "Guidance":

@@ -85,6 +85,9 @@ class Board(Protocol):
             LinkLost, OutcomeUnknown, CallRefused: as for `call`.
         """
 
+    def let_go(self, pin: str) -> bool:
+        """Renew the lease of an output no more, so that it ends; whether this agent held it."""
+
     async def release(self) -> None:
         """Every output to its safe value, now."""
 

@@ -53,6 +53,13 @@ class _Live:
     manifest: Manifest
     leases: Leases
 
+    def let_go(self, pin: str) -> bool:
+        """Renew its lease no more; False where none is held."""
+        bits = self.manifest.bit_of(pin) & self.leases.held
+        if bits:
+            self.leases.drop(bits)
+        return bool(bits)
+
 
 _Trouble = str | Passage
 
@@ -138,6 +145,9 @@ class SerialBoard:
         if live is None:
             raise LinkLost(self._why if self._why.text else own("it is being greeted"))
         return await live.connection.call(Request(method, arguments, CALL_DEADLINE_MS))
+
+    def let_go(self, pin: str) -> bool:
+        return self._live is not None and self._live.let_go(pin)
 
     async def release(self) -> None:
         live = self._live
@@ -304,12 +314,7 @@ class SerialBoard:
         except (LinkError, struct.error) as err:
             _log.warning("leases were not renewed: %s", err)
         else:
-            self._report_lost(live, live.leases.renewed(asked, granted))
-
-    def _report_lost(self, live: _Live, lost: int) -> None:
-        names = [pin.name for pin in live.manifest.pins if lost & 1 << pin.index]
-        if names:
-            _log.warning("the board has let go of %s", ", ".join(names))
+            _report_lost(live.manifest, live.leases.renewed(asked, granted))
 
     def _remembered(self) -> Manifest | None:
         raw = self._cache.last()
@@ -360,6 +365,12 @@ class SerialBoard:
 
 def _urgent(method: int, arguments: bytes = b"") -> Request:
     return Request(method, arguments, URGENT_DEADLINE_MS, urgent=True)
+
+
+def _report_lost(manifest: Manifest, lost: int) -> None:
+    names = [pin.name for pin in manifest.pins if lost & 1 << pin.index]
+    if names:
+        _log.warning("the board has let go of %s", ", ".join(names))
 
 
 def _lock_sentence(found: int) -> str:

@@ -108,15 +108,22 @@ def overlaid(
     known = {pin.name: pin.aliases for pin in manifest.pins}
     added: list[Pin] = []
     for index, entry in enumerate(entries, first):
-        aliases = pins[entry.name].aliases if entry.name in pins else ()
+        wired = pins.get(entry.name)
+        words = () if wired is None else (*wired.aliases, *wired.also)
         # What a board calls by no proper name, or has too many of, cannot be asked for
         with contextlib.suppress(ValueError):
-            added.append(_pin_of(index, entry, _merged(aliases, known.get(entry.name, ()))))
+            pin = _pin_of(index, entry, _merged(words, known.get(entry.name, ())))
+            added.append(pin if wired is None else _placed(pin, wired))
     return msgspec.structs.replace(manifest, pins=(*own, *added))
 
 
 def _merged(words: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*words, *more)))
+
+
+def _placed(pin: Pin, wired: PinSettings) -> Pin:
+    """What only this machine knows of a pin; it never reaches the board."""
+    return msgspec.structs.replace(pin, place=wired.place, groups=wired.group, opens=wired.opens)
 
 
 def _pin_of(index: int, entry: Entry, aliases: tuple[str, ...]) -> Pin:
@@ -150,7 +157,7 @@ def _entry_of(name: str, settings: PinSettings) -> dict[str, Any]:
 def _option(kind: str, key: str, value: Any) -> dict[str, Any]:
     """One key of the settings as the wire format has it."""
     match key:
-        case "pin" | "kind" | "aliases":
+        case "pin" | "kind" | "aliases" | "also" | "place" | "group" | "opens":
             return {}
         case "active":
             key, value = "active_low", True

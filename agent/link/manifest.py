@@ -24,7 +24,7 @@ MAX_PINS = 32
 MAX_METHODS = 48
 MAX_FIELDS = 8
 MAX_CHOICES = 32
-MAX_ALIASES = 8
+MAX_ALIASES = 24
 # Longest texts: what a tool's description, a name and a unit need
 MAX_ABOUT_CHARS = 200
 MAX_NAME_CHARS = 32
@@ -110,6 +110,10 @@ class Pin(msgspec.Struct, frozen=True):
     # It may be on only while each of these pins has this value
     needs: tuple[tuple[str, int], ...] = ()
     safety: str = "actuate"
+    # Where it is, what it is called with others, at which value it is open: for people alone
+    place: str = ""
+    groups: tuple[str, ...] = ()
+    opens: str = "on"
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -122,6 +126,10 @@ class Manifest(msgspec.Struct, frozen=True):
 
     def method(self, name: str) -> Method | None:
         return next((method for method in self.methods if method.name == name), None)
+
+    def bit_of(self, pin: str) -> int:
+        """Its place in the wire format's masks; nothing where there is no such pin."""
+        return sum(1 << one.index for one in self.pins if one.name == pin)
 
     def pins_that_can(self, capability: str) -> Sequence[Pin]:
         return [pin for pin in self.pins if capability in pin.can]
@@ -202,6 +210,9 @@ def clean_pin(pin: Pin) -> Pin:
         pin=printable_line(pin.pin, MAX_NAME_CHARS),
         aliases=_labels(pin.aliases, MAX_ALIASES),
         can=_labels(pin.can, MAX_ALIASES),
+        place=printable_line(pin.place, MAX_NAME_CHARS).strip(),
+        groups=_labels(pin.groups, MAX_ALIASES),
+        opens="off" if pin.opens == "off" else "on",
     )
 
 

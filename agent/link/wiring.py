@@ -44,6 +44,7 @@ _ONLY_FOR: dict[str, tuple[str, ...]] = {
     "frequency": ("pwm", "i2c", "bme280", "spi"),
     "count": ("neopixel",),
     "brightest": ("neopixel",),
+    "opens": ("output", "pwm"),
     "degrees": ("servo",),
     "least_us": ("servo",),
     "most_us": ("servo",),
@@ -69,6 +70,13 @@ class PinSettings(Section, frozen=True):
     kind: Kind = "output"
     # Other words for it, in any language; they never leave this machine
     aliases: Annotated[tuple[Alias, ...], msgspec.Meta(max_length=8)] = ()
+    # Still more of them
+    also: Annotated[tuple[Alias, ...], msgspec.Meta(max_length=16)] = ()
+    # Where it is, and what it is called together with others
+    place: Annotated[str, msgspec.Meta(max_length=32)] = ""
+    group: Annotated[tuple[Alias, ...], msgspec.Meta(max_length=8)] = ()
+    # At which value a valve, a door or a lock is open
+    opens: Literal["on", "off"] = "on"
     # Which level is "on"
     active: Literal["high", "low"] = "high"
     # How it is while nobody holds it
@@ -117,6 +125,12 @@ class PinSettings(Section, frozen=True):
                 raise ValueError(f"{key} is missing: {self.kind} needs it")
         if self.kind in {"servo", "neopixel"} and self.safe == "on":
             raise ValueError(f"safe is off for {self.kind}")
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """Every word that the owner has given to it, besides its name."""
+        words = (*self.aliases, *self.also, self.place, *self.group)
+        return tuple(word for one in words if (word := one.strip()))
 
     def given(self) -> dict[str, Any]:
         """Return the settings that differ from their defaults."""

@@ -65,7 +65,8 @@ class PiPins:
         self._open_line = open_line or gpio_line
         self._later = later or after
         self._lines: dict[str, Line] = {}
-        self._endings: dict[str, tuple[int, CallOff]] = {}
+        # By the pin and whether somebody has asked for that end, or the configuration
+        self._endings: dict[tuple[str, bool], tuple[int, CallOff]] = {}
         self._begun = 0
         self._is_stopped = False
         self._is_closed = False
@@ -90,8 +91,11 @@ class PiPins:
         with self._switching:
             return self._line(name).read()
 
-    def write(self, name: str, *, on: bool) -> bool:
+    def write(self, name: str, *, on: bool, for_s: float = 0.0) -> bool:
         """Switch an output; what it reads then.
+
+        Args:
+            for_s: then it goes back to its safe value; 0 is until it is switched again.
 
         Raises:
             PinRefused: it cannot be had, is no output, or must stay safe.
@@ -105,6 +109,9 @@ class PiPins:
             line = self._line(name)
             line.switch(on=on)
             self._limit(name, pin, on=on)
+            self._call_off(name, asked=True)
+            if for_s:
+                self._end_later(name, for_s, asked=True)
             return line.read()
 
     def stop(self) -> None:
@@ -152,29 +159,34 @@ class PiPins:
         """An output that stays on keeps the end it had: saying it again makes it no longer."""
         if not on:
             self._call_off(name)
-        elif pin.max_on_s is not None and name not in self._endings:
-            self._begun += 1
-            begun = self._begun
-            call_off = self._later(pin.max_on_s, lambda: self._end(name, begun))
-            self._endings[name] = (begun, call_off)
+        elif pin.max_on_s is not None and (name, False) not in self._endings:
+            self._end_later(name, pin.max_on_s, asked=False)
 
-    def _end(self, name: str, begun: int) -> None:
+    def _end_later(self, name: str, delay_s: float, *, asked: bool) -> None:
+        self._begun += 1
+        begun = self._begun
+        call_off = self._later(delay_s, lambda: self._end(name, begun, asked=asked))
+        self._endings[name, asked] = (begun, call_off)
+
+    def _end(self, name: str, begun: int, *, asked: bool) -> None:
         with self._switching:
             # A timer that ran out while it was called off ends nothing that began since
-            if name in self._endings and self._endings[name][0] == begun:
-                _log.info("%s was on for as long as it may be", name)
+            if (name, asked) in self._endings and self._endings[name, asked][0] == begun:
+                why = "it was asked to be" if asked else "it may be"
+                _log.info("%s was on for as long as %s", name, why)
                 self._rest(name, self.pins[name])
 
     def _rest(self, name: str, pin: PiPinSettings) -> None:
         self._call_off(name)
+        self._call_off(name, asked=True)
         try:
             self._lines[name].switch(on=pin.safe == "on")
         except (PinRefused, OSError, RuntimeError) as err:
             _log.error("%s could not be made safe: %r", name, err)
 
-    def _call_off(self, name: str) -> None:
-        if name in self._endings:
-            self._endings.pop(name)[1]()
+    def _call_off(self, name: str, *, asked: bool = False) -> None:
+        if (name, asked) in self._endings:
+            self._endings.pop((name, asked))[1]()
 
 
 def after(delay_s: float, act: Callable[[], None]) -> CallOff:

@@ -31,6 +31,11 @@ class PiPinSettings(Section, frozen=True):
     danger: Literal["actuate", "hazard"] = "hazard"
     pull: Literal["", "up", "down"] = ""
     aliases: Aliases = ()
+    # As of a board's pins
+    also: Annotated[tuple[Alias, ...], Meta(max_length=16)] = ()
+    place: Annotated[str, Meta(max_length=32)] = ""
+    group: Aliases = ()
+    opens: Literal["on", "off"] = "on"
 
     def __post_init__(self) -> None:
         if self.gpio is None:

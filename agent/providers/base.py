@@ -69,6 +69,7 @@ class ChatRequest:
     Args:
         conversation: whose it is, to be counted by; never sent.
         further_tools: are there too, but a language model has to search for them.
+        person: whose own word the last message is; empty where it is nobody's. Never sent.
     """
 
     messages: tuple[ChatMessage, ...]
@@ -79,6 +80,7 @@ class ChatRequest:
     max_tokens: int | None = None
     further_tools: tuple[ToolSpec, ...] = field(default=())
     conversation: str = ""
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,7 @@ class ChatResponse:
         echo: to be sent back with the results of `tool_calls`.
         model: who answered, as the service names it; empty where it does not matter.
         was_shortened: older turns were left out, or the model could not have been shown any.
+        is_by_rules: no language model had a part in it.
     """
 
     text: str = ""
@@ -109,6 +112,7 @@ class ChatResponse:
     echo: Echo | None = None
     model: str = ""
     was_shortened: bool = False
+    is_by_rules: bool = False
 
 
 class Provider(ABC):

@@ -42,7 +42,9 @@ class JobBook:
         self._zone = zone
         self._changed = changed
 
-    async def add(self, wanted: CronAddArguments, context: ToolContext) -> Passage:
+    async def add(
+        self, wanted: CronAddArguments, context: ToolContext, language: str = ""
+    ) -> Passage:
         place = context.place
         if place is None:
             raise BadArguments("a job has to be made in a conversation, and not by a job")
@@ -64,6 +66,7 @@ class JobBook:
             message=wanted.message.strip(),
             created_s=self._clock.wall_s(),
             seen_s=self._clock.wall_s() if wanted.cron else 0.0,
+            language=language,
         )
         first_s = self._first(job)
         await asyncio.to_thread(self._store.add, job)
@@ -76,6 +79,10 @@ class JobBook:
     async def of(self, person: str) -> list[Job]:
         every = await asyncio.to_thread(self._store.every)
         return [job for job in every if _is_of(person, job)]
+
+    async def names(self) -> frozenset[str]:
+        """Of everybody's: a name is given once."""
+        return frozenset(job.name for job in await asyncio.to_thread(self._store.every))
 
     async def told_to(self, person: str) -> str:
         """Their jobs in words."""

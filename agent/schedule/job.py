@@ -48,6 +48,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
         stretches: first and last time of each run of times at which it ran, newest last.
         ran_s: when it last ran.
         day: the day that `runs` are counted on.
+        language: of a reminder, which is said even when its time was missed.
     """
 
     name: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
@@ -73,6 +74,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0
     result: str = ""
     run_now: bool = False
+    language: str = ""
 
     def __post_init__(self) -> None:
         if sum(map(bool, (self.cron, self.at_s, self.every_s))) != 1:

@@ -56,12 +56,14 @@ class Outside:
 
     Args:
         zone: the local time zone, as it is now.
+        late: what is said of a reminder that was missed, by its text and language.
     """
 
     perform: Perform
     tell: Tell
     zone: Callable[[], tzinfo | None] = lambda: None
     is_trusted: Callable[[float], bool] = is_trusted
+    late: Callable[[str, str], str] = lambda text, _language: text
 
 
 class Schedule:
@@ -128,6 +130,11 @@ class Schedule:
             tasks.create_task(self._perform(after, outside))
         elif verdict is Verdict.MISSED:
             await self._note(job.name, "its time passed while nobody looked: it was not run")
+            if job.language and job.message:
+                # A reminder is late rather than never, where it was set
+                late = replace(after, message=outside.late(job.message, job.language))
+                tasks.create_task(self._perform(late, outside))
+                return
             await outside.tell(f"I missed the time of the job {job.name} and did not run it.")
         elif verdict is Verdict.CAPPED:
             await self._note(job.name, "it ran as often today as a job may: not run")

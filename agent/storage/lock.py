@@ -1,4 +1,4 @@
-"""One agent per state folder: held by the process, let go by its end, however it ends."""
+"""Locks between processes: one agent per state folder, one writer per file."""
 
 import contextlib
 import fcntl
@@ -36,6 +36,21 @@ def hold(folder: Path) -> Iterator[None]:
         # What a cut left half written; nobody else is at work here now
         with contextlib.suppress(OSError):
             remove_stale_temps(folder)
+        yield
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Alone with a file that is replaced at each change, for the moment that a change takes."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as err:
+        raise StorageFull(f"{path} cannot be written: {err.strerror}") from err
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)

@@ -46,6 +46,8 @@ from agent.tools.board_words import (
     refusal_of,
     word_of,
 )
+from agent.tools.choice import facts_of, told_of
+from agent.tools.timed import FOR_SECONDS, Endings, ForSeconds, Limits, can_end, safe_value
 
 _EFFECTS = {"read": Effect.READ, "actuate": Effect.ACTUATE}
 # Larger whole numbers are not exact in JSON; a limit beyond them limits nothing
@@ -77,6 +79,8 @@ class BoardTools:
         self._board = board
         self._moved = moved
         self._named = frozenset(named)
+        # They outlive the manifest they were made by
+        self._endings = Endings(board, self._rested)
         self._tools: tuple[AnyTool, ...] = (BoardInfoTool(board, self._named),)
         board.on_manifest(self._follow)
 
@@ -84,13 +88,17 @@ class BoardTools:
         """What can be asked of the board now; kept while it is away."""
         return self._tools
 
+    def _rested(self, pin: str) -> None:
+        if self._moved is not None:
+            self._moved(pin, is_at_rest=True)
+
     def _follow(self, manifest: Manifest) -> None:
         methods = [method for method in manifest.methods if _is_usable(manifest, method)]
         self._tools = (
             BoardInfoTool(self._board, self._named),
             *(
-                BoardTool(self._board, manifest, method, self._moved, self._named)
-                for method in methods
+                BoardTool(self._board, manifest, one, self._moved, self._named, self._endings)
+                for one in methods
             ),
         )
 
@@ -154,8 +162,10 @@ class BoardTool(Tool[Arguments]):
         method: Method,
         moved: Moved | None = None,
         named: Collection[str] = (),
+        endings: Endings | None = None,
     ) -> None:
         self._moved = moved
+        self._endings = endings or Endings(board)
         # Besides these a board can only say something of its own
         own = (pin.name for pin in manifest.pins if is_own_word(pin.name, named))
         self._named = {*named, *own}
@@ -178,7 +188,15 @@ class BoardTool(Tool[Arguments]):
         return Effect.ACTUATE if named.isdisjoint(self._dangerous) else Effect.HAZARD
 
     def parse(self, arguments_json: str) -> Arguments:
-        return super().parse(self._with_proper_names(arguments_json))
+        arguments = super().parse(self._with_proper_names(arguments_json))
+        if for_s := getattr(arguments, FOR_SECONDS, 0):
+            pin, setting = (
+                self._moves(msgspec.structs.asdict(arguments)),
+                self._method.arguments[-1],
+            )
+            limits = Limits(pin.name, safe_value(pin, setting), pin.max_on_ms / 1000)
+            limits.check(getattr(arguments, setting.name), for_s)
+        return arguments
 
     def always_for(self, arguments: Arguments) -> Pattern | None:
         """A pin stays what it is, whatever is done with it."""
@@ -189,6 +207,7 @@ class BoardTool(Tool[Arguments]):
 
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         values: dict[str, Value] = msgspec.structs.asdict(arguments)
+        for_s = float(values.pop(FOR_SECONDS, 0))
         try:
             result = await self._call(values)
         except LinkLost as err:
@@ -204,7 +223,7 @@ class BoardTool(Tool[Arguments]):
         self._tell_moved(values, result)
         # The names of its fields are the board's, as its values are
         least = lowest(self._word(field.name) for field in self._method.result)
-        words = fields(self._answer(values, result))
+        words = fields(self._answer(values, result) | self._ends(values, for_s))
         return ToolResult.done(words.below(least.provenance, least.source))
 
     def _word(self, text: str) -> Passage:
@@ -213,6 +232,23 @@ class BoardTool(Tool[Arguments]):
     @property
     def _source(self) -> str:
         return f"board:{self._board.name}"
+
+    def _moves(self, values: Mapping[str, Value]) -> Pin:
+        field = next(field for field in self._method.arguments if field.pins)
+        return self._pins[str(values[field.name])]
+
+    def _ends(self, values: Mapping[str, Value], for_s: float) -> dict[str, Fact]:
+        """Whatever end the output had is over; what is said of the one it has now."""
+        if not can_end(self._method):
+            return {}
+        pin, setting = self._moves(values), self._method.arguments[-1]
+        self._endings.call_off(pin.name)
+        if not for_s:
+            return {}
+        safe = safe_value(pin, setting)
+        at_rest = {**values, setting.name: safe}
+        self._endings.end_later(pin.name, self._method.name, at_rest, for_s)
+        return {FOR_SECONDS: for_s, "then": self._said(setting, safe)}
 
     def _tell_moved(self, values: Mapping[str, Value], result: Mapping[str, Value]) -> None:
         if self._moved is None or not self._method.lease:
@@ -287,7 +323,9 @@ def _is_usable(manifest: Manifest, method: Method) -> bool:
 
 
 def _arguments_type(manifest: Manifest, method: Method) -> type[Arguments]:
-    fields = [(field.name, _type_of(manifest, field)) for field in method.arguments]
+    fields: list[Any] = [(field.name, _type_of(manifest, field)) for field in method.arguments]
+    if can_end(method):
+        fields.append((FOR_SECONDS, ForSeconds, 0))
     made = msgspec.defstruct(f"{method.name}_arguments", fields, bases=(Arguments,), frozen=True)
     return cast("type[Arguments]", made)
 
@@ -296,7 +334,7 @@ def _type_of(manifest: Manifest, field: Field) -> Any:
     if field.pins:
         pins = manifest.pins_that_can(field.pins)
         names: Any = Literal[tuple(pin.name for pin in pins)]
-        known = ", ".join(_with_aliases(pin) for pin in pins if pin.aliases)
+        known = ", ".join(told for pin in pins if (told := _told(pin)))
         return Annotated[names, msgspec.Meta(description=known)] if known else names
     if field.choices:
         return Literal[field.choices]
@@ -328,8 +366,9 @@ def _number_type(field: Field) -> Any:
     return Annotated[kind, msgspec.Meta(**limits)] if limits else kind
 
 
-def _with_aliases(pin: Pin) -> str:
-    return f"{pin.name} ({', '.join(pin.aliases)})"
+def _told(pin: Pin) -> str:
+    facts = facts_of(pin.place, pin.groups, pin.opens, "on" if pin.safe else "off")
+    return told_of(pin.name, pin.aliases, facts)
 
 
 def _synonyms(manifest: Manifest, field: Field) -> dict[str, str]:

@@ -85,4 +85,4 @@ def _texts_of(manifest: Manifest, method: Method) -> Iterator[str]:
     for field in method.arguments:
         yield from (field.name, field.unit, *field.choices)
         for pin in manifest.pins_that_can(field.pins) if field.pins else ():
-            yield from (pin.name, *pin.aliases)
+            yield from (pin.name, *pin.aliases, *filter(None, (pin.place, *pin.groups)))

@@ -5,9 +5,34 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+# They would end a name before its end
+_SIGNS = str.maketrans(dict.fromkeys("(),;", " "))
 
-def one_of(names: Mapping[str, Sequence[str]]) -> Any:
-    """The type of such an argument."""
+
+def one_of(names: Mapping[str, Sequence[str]], facts: Mapping[str, str] | None = None) -> Any:
+    """The type of such an argument; `facts` are of `facts_of`."""
     kind: Any = Literal[tuple(names)]
-    known = ", ".join(f"{name} ({', '.join(words)})" for name, words in names.items() if words)
+    told = [told_of(name, words, (facts or {}).get(name, "")) for name, words in names.items()]
+    known = ", ".join(one for one in told if one)
     return Annotated[kind, msgspec.Meta(description=known)] if known else kind
+
+
+def told_of(name: str, words: Sequence[str], facts: str = "") -> str:
+    """A name with what else it is called and where it is; empty where there is nothing to tell."""
+    called = ", ".join(word.translate(_SIGNS) for word in words)
+    told = "; ".join(part for part in (called, facts) if part)
+    if facts and not called:
+        # The other names come first, also where there are none
+        told = f"; {facts}"
+    return f"{name} ({told})" if told else ""
+
+
+def facts_of(
+    place: str = "", groups: Sequence[str] = (), opens: str = "on", rests: str = "off"
+) -> str:
+    """Where a thing is, what it belongs to, and what is not as people expect it."""
+    parts = [f"in {place.translate(_SIGNS)}" if place else ""]
+    parts.append(f"of {', '.join(group.translate(_SIGNS) for group in groups)}" if groups else "")
+    parts.append(f"opens {opens}" if opens != "on" else "")
+    parts.append(f"rests {rests}" if rests != "off" else "")
+    return "; ".join(part for part in parts if part)

@@ -12,8 +12,9 @@ from agent.peripherals.gpio import PiPins
 from agent.peripherals.settings import PiPinSettings
 from agent.security.shares import READINGS
 from agent.tools.base import AnyTool, Arguments, NoArguments, Tool, ToolContext
-from agent.tools.choice import one_of
+from agent.tools.choice import facts_of, one_of
 from agent.tools.pins import in_time
+from agent.tools.timed import FOR_SECONDS, ForSeconds, Limits
 
 _SWITCH = ("off", "on")
 _EFFECTS = {"actuate": Effect.ACTUATE, "hazard": Effect.HAZARD}
@@ -79,7 +80,17 @@ class GpioWriteTool(Tool[Arguments]):
         # What is said of the tool as a whole is the worst that it can do
         self.effect = Effect.HAZARD if Effect.HAZARD in kinds else Effect.ACTUATE
         value = ("value", one_of(dict.fromkeys(_SWITCH, ())))
-        self.arguments_type = _arguments("gpio_write", pins, _is_output, value)
+        end = (FOR_SECONDS, ForSeconds, 0)
+        self.arguments_type = _arguments("gpio_write", pins, _is_output, value, end)
+
+    def parse(self, arguments_json: str) -> Arguments:
+        arguments = super().parse(arguments_json)
+        values = msgspec.structs.asdict(arguments)
+        if values[FOR_SECONDS]:
+            pin = self._pins.pins[values["pin"]]
+            limits = Limits(values["pin"], pin.safe, pin.max_on_s or 0)
+            limits.check(values["value"], values[FOR_SECONDS])
+        return arguments
 
     def effect_of(self, arguments: Arguments) -> Effect:
         pin = cast("str", msgspec.structs.asdict(arguments)["pin"])
@@ -89,6 +100,8 @@ class GpioWriteTool(Tool[Arguments]):
         values = msgspec.structs.asdict(arguments)
         pin = self._pins.pins[values["pin"]]
         words = f"switch {values['pin']} (GPIO {pin.gpio} of the Pi) {values['value']}"
+        if values[FOR_SECONDS]:
+            return f"{words}, for {values[FOR_SECONDS]:g} s"
         if values["value"] == "on" and pin.max_on_s is not None:
             return f"{words}, for {pin.max_on_s:g} s at most"
         return words
@@ -96,13 +109,16 @@ class GpioWriteTool(Tool[Arguments]):
     async def execute(self, arguments: Arguments, context: ToolContext) -> ToolResult:
         values = msgspec.structs.asdict(arguments)
         name, wanted = values["pin"], values["value"]
-        is_on = await in_time(partial(self._pins.write, name, on=wanted == "on"))
+        for_s = float(values[FOR_SECONDS])
+        is_on = await in_time(partial(self._pins.write, name, on=wanted == "on", for_s=for_s))
         if _SWITCH[is_on] != wanted:
             trouble = own("{} was switched {} and is not", configured(name), configured(wanted))
             return ToolResult.failed(trouble)
         told: dict[str, Fact] = {"pin": configured(name), "value": configured(wanted)}
         pin = self._pins.pins[name]
-        if is_on and pin.max_on_s is not None:
+        if for_s:
+            told |= {FOR_SECONDS: for_s, "then": configured(pin.safe)}
+        elif is_on and pin.max_on_s is not None:
             told["max_on_s"] = pin.max_on_s
         return ToolResult.done(fields(told))
 
@@ -111,10 +127,14 @@ def _arguments(
     tool: str,
     pins: PiPins,
     fits: Callable[[PiPinSettings], bool],
-    *further: tuple[str, Any],
+    *further: tuple[Any, ...],
 ) -> type[Arguments]:
-    names = {name: pin.aliases for name, pin in pins.pins.items() if fits(pin)}
-    fields = [("pin", one_of(names)), *further]
+    known = {name: pin for name, pin in pins.pins.items() if fits(pin)}
+    names = {name: (*pin.aliases, *pin.also) for name, pin in known.items()}
+    facts = {
+        name: facts_of(pin.place, pin.group, pin.opens, pin.safe) for name, pin in known.items()
+    }
+    fields: list[Any] = [("pin", one_of(names, facts)), *further]
     made = msgspec.defstruct(f"{tool}_arguments", fields, bases=(Arguments,), frozen=True)
     return cast("type[Arguments]", made)
 

@@ -2,11 +2,14 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from agent.cli import exits
 from agent.cli.main import main
 from agent.schedule.job import State
 from agent.schedule.store import JobStore
+from agent.schedule.timer import Timer, TimerState
+from agent.schedule.timer_store import TimerStore
 from tests.fakes.job_run import job
 
 
@@ -64,3 +67,18 @@ def test_what_is_not_there_is_named_with_what_is(
     store.add(job(every_s=900.0))
     assert main(["jobs", action, "coffee"]) == exits.USAGE
     assert "there is no job 'coffee': there are tea" in capsys.readouterr().err
+
+
+def test_timers_are_listed_with_the_jobs(
+    tmp_path: Path, store: JobStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    timer = Timer(number=0, seconds=600, channel="fake", target="chat", person="mei", name="tea")
+    store.add(job(cron="0 8 * * *"))
+    paused = replace(timer, state=TimerState.PAUSED, left_s=90.0)
+    TimerStore(tmp_path / "timers.json").add(paused)
+    assert main(["jobs", "list"]) == exits.OK
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0] == "timer tea of 10 min: 1 min 30 s left, paused, to fake"
+    assert shown[1].startswith("tea: at 0 8 * * *")
+    assert main(["jobs", "list", "--json"]) == exits.OK
+    assert [one.get("timer") for one in json.loads(capsys.readouterr().out)] == [None, 1]

@@ -9,8 +9,9 @@ from agent.clock import Clock
 from agent.dispatch.delegation import MAX_ORDERS_PER_TURN
 from agent.dispatch.gate import Gate
 from agent.dispatch.journal import open_journal
+from agent.dispatch.outcome import TurnOutcome
 from agent.dispatch.records import Records
-from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
+from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.messages import Effect, Provenance
 from agent.providers.base import ChatRequest, ChatResponse, Provider
 from agent.security.approvals import StandingApprovals

@@ -8,7 +8,7 @@ from agent.dispatch import inbox
 from agent.dispatch.hooks import Cancel, Hooks
 from agent.messages import Provenance, ToolCall, ToolResult
 from tests.fakes.channel import FakeChannel, message
-from tests.fakes.dispatching import running, spoken
+from tests.fakes.dispatching import Around, running, spoken
 from tests.fakes.hooks import (
     BrokenGuard,
     BrokenHook,
@@ -35,7 +35,9 @@ async def test_a_turn_passes_its_hooks_in_order(tmp_path: Path) -> None:
     provider = ScriptedProvider(calls(("lamp", ON)), "It is on.")
     channel = FakeChannel(Answer.YES)
     tools = [CountingTool()]
-    async with running(tmp_path, provider, channel, tools=tools, hooks=Hooks([hook])) as agent:
+    async with running(
+        tmp_path, provider, channel, tools=tools, around=Around(Hooks([hook]))
+    ) as agent:
         await agent.say("on")
         await channel.wait_for(1)
     assert hook.seen == [
@@ -85,7 +87,7 @@ async def test_a_cancelled_message_gets_no_answer_and_is_not_asked_again(
     provider = ScriptedProvider("one", "two")
     channel = FakeChannel()
     hooks = Hooks([CancellingHook(what)])
-    async with running(tmp_path, provider, channel, hooks=hooks) as agent:
+    async with running(tmp_path, provider, channel, around=Around(hooks)) as agent:
         await agent.say("hello", "1")
         await agent.say("/help", "2")
         await channel.wait_for(1)
@@ -131,7 +133,7 @@ async def test_the_gate_is_behind_the_hooks(tmp_path: Path) -> None:
     provider = ScriptedProvider(calls(("lamp", OFF)), "done")
     channel = FakeChannel(Answer.NO)
     hooks = Hooks([ShoutingHook()])
-    async with running(tmp_path, provider, channel, tools=[tool], hooks=hooks) as agent:
+    async with running(tmp_path, provider, channel, tools=[tool], around=Around(hooks)) as agent:
         await agent.say("off")
         await channel.wait_for(1)
     results = [m.text for m in spoken(provider.requests[-1]) if m.tool_name]

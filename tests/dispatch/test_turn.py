@@ -6,7 +6,8 @@ import pytest
 
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
-from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnOutcome, TurnRunner, TurnSeams
+from agent.dispatch.outcome import TurnOutcome
+from agent.dispatch.turn import MAX_CALLS_PER_ANSWER, TurnRunner, TurnSeams
 from agent.messages import Echo, Effect, Provenance, Role, ToolResult
 from agent.providers.base import ChatResponse, Provider
 from agent.security.approvals import StandingApprovals

@@ -107,6 +107,8 @@ class FakeBoard:
     # The next call acts and its answer is lost
     loses_next_answer: bool = False
     released: int = 0
+    # Outputs whose lease is not renewed any more
+    let_gone: list[str] = field(default_factory=list)
     is_stopped: bool = False
     is_locked: bool = False
     # What its new configuration would loosen
@@ -156,6 +158,10 @@ class FakeBoard:
         if method not in self.link_methods:
             raise CallRefused("not_supported", "this board has no such method")
         return self.link_methods[method](arguments)
+
+    def let_go(self, pin: str) -> bool:
+        self.let_gone.append(pin)
+        return self.values.get(pin) not in {None, "off"}
 
     async def release(self) -> None:
         self.released += 1

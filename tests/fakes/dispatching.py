@@ -1,10 +1,12 @@
 """A dispatcher with a journal on disk and everything else of a test's choosing."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agent.channels.base import Channel
 from agent.dispatch.activity import Activity
@@ -24,13 +26,18 @@ from agent.dispatch.rank import Rank
 from agent.dispatch.settings import AgentSettings
 from agent.dispatch.turn import TurnRunner
 from agent.dispatch.whereabouts import Whereabouts
+from agent.lessons import Lessons
 from agent.memory.base import Memory
 from agent.memory.settings import MemorySettings
 from agent.messages import Address, ChatMessage, Inbound, Role
+from agent.passage import Passage
 from agent.providers.base import ChatRequest, Provider
+from agent.security.access import Audience
 from agent.security.approvals import StandingApprovals
 from agent.security.estop import EmergencyStop
+from agent.security.redact import Redactor
 from agent.security.shares import NOTHING_SHARED, Shares
+from agent.storage.phrases import Phrases
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
 from agent.tools.registry import Registry
@@ -40,6 +47,33 @@ from tests.fakes.memory import PreparedMemory
 from tests.fakes.said import words
 
 OFFER = Offer("fakes", "usual", {"fast": "groq:tiny"}, ("groq:large",))
+
+
+@dataclass(frozen=True)
+class Around:
+    """What may stand around the turns."""
+
+    hooks: Hooks = field(default_factory=Hooks)
+    phrases: Phrases | None = None
+
+    def parts(
+        self,
+        *seams: Any,
+        machine: Callable[[], Sequence[Passage]],
+        audience_of: Callable[[Inbound], Audience],
+        shares: Shares,
+    ) -> Parts:
+        registry = next(seam for seam in seams if isinstance(seam, Registry))
+        known = self.phrases
+        learner = (lambda: Lessons(known, registry, Redactor())) if known else None
+        return Parts(
+            *seams,
+            hooks=self.hooks,
+            machine=machine,
+            open_learner=learner,
+            audience_of=audience_of,
+            shares=shares,
+        )
 
 
 class Running:
@@ -76,7 +110,7 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     channel: Channel,
     memory: Memory | None = None,
     tools: Sequence[AnyTool] | None = None,
-    hooks: Hooks | None = None,
+    around: Around | None = None,
     shares: Shares = NOTHING_SHARED,
 ) -> AsyncIterator[Running]:
     journal = open_journal(folder / "agent.db")
@@ -89,9 +123,8 @@ async def running(  # noqa: PLR0913, PLR0917, PLR0915 - all that a test may choo
     seams = (journal, memory or PreparedMemory(), registry, runner, clock, OFFER)
     hurts: list[str] = []
     people = People(folder / "people.json", clock)
-    parts = Parts(
+    parts = (around or Around()).parts(
         *seams,
-        hooks=hooks or Hooks(),
         machine=lambda: [words(one) for one in hurts],
         audience_of=partial(audience_of, people=people),
         shares=shares,

@@ -6,8 +6,8 @@ import asyncio
 class JumpingClock:
     """Sleeping advances both times; `jump` moves the wall alone."""
 
-    def __init__(self, wall_s: float) -> None:
-        self._now_s = 1000.0
+    def __init__(self, wall_s: float, up_s: float = 1000.0) -> None:
+        self._now_s = up_s
         self._offset_s = wall_s - self._now_s
 
     def monotonic_s(self) -> float:

@@ -1,9 +1,12 @@
 """Messages, tools and results as tests write them down: their texts are the owner's unless told."""
 
 from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from agent.messages import ChatMessage, Echo, Effect, Provenance, ToolCall, ToolResult, ToolSpec
-from agent.passage import Passage
+from agent.passage import Fact, Passage, fields
 
 OWNER = Provenance.OWNER
 
@@ -38,3 +41,8 @@ def tool_result(
     *, success: bool, text: str, provenance: Provenance = OWNER, source: str = ""
 ) -> ToolResult:
     return ToolResult(success, words(text, provenance, source))
+
+
+def plainly(told: Fact) -> Any:
+    """The same as a model reads it, without the origins."""
+    return msgspec.json.decode(fields(told).text)

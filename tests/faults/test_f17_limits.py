@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import open_answering
+from agent.answering import LastResort, open_answering
 from agent.config import Secret
 from agent.dispatch.journal import open_journal
-from agent.embeddings.none import NoEmbedder
 from agent.errors import QuotaExhausted
 from agent.http import HttpClient
 from agent.messages import Role, ToolCall
@@ -52,7 +51,7 @@ async def answering(folder: Path, clock: SteppedClock, **more: object) -> AsyncI
         **more,
     }
     settings = Settings(provider=MainProviderSettings(**wanted))
-    answering = open_answering(settings, {}, http, NoEmbedder(), journal, clock)
+    answering = open_answering(settings, {}, http, LastResort(), journal, clock)
     try:
         yield answering.provider
     finally:

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.answering import open_answering
+from agent.answering import LastResort, open_answering
 from agent.config import Secret
 from agent.dispatch.journal import open_journal
-from agent.embeddings.none import NoEmbedder
 from agent.errors import SpendingLimit
 from agent.http import HttpClient
 from agent.providers.base import ChatRequest, Provider
@@ -61,7 +60,7 @@ def limited(base_url: str, http: HttpClient, journal: DatabaseWorker, tokens: in
         offline_last=False,
     )
     settings = Settings(provider=provider)
-    return open_answering(settings, {}, http, NoEmbedder(), journal, SteppedClock()).provider
+    return open_answering(settings, {}, http, LastResort(), journal, SteppedClock()).provider
 
 
 async def ask(provider: Provider, conversation: str) -> bool:

@@ -10,7 +10,8 @@ import pytest
 
 from agent.channels.base import Answer, Question
 from agent.dispatch.gate import Gate
-from agent.dispatch.turn import TurnOutcome, TurnRunner, TurnSeams
+from agent.dispatch.outcome import TurnOutcome
+from agent.dispatch.turn import TurnRunner, TurnSeams
 from agent.embeddings.none import NoEmbedder
 from agent.memory.base import Scope
 from agent.memory.pdf import pages_of

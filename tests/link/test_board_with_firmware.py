@@ -12,9 +12,11 @@ import pytest
 from agent.errors import CallRefused, LinkLost, OutcomeUnknown
 from agent.link.base import BoardState
 from agent.link.settings import BoardSettings
+from agent.tools.board import BoardTools
 from tests.fakes.board_sim import ROOT, BoardSim
 from tests.fakes.running_board import frozen, running, until
 from tests.fakes.spoiled_ports import CutSerialPort, LossySerialPort, SpoiledPorts
+from tests.fakes.workspace import told
 
 LEASE_MS = 2_000
 GPIO_WRITE = 16
@@ -44,6 +46,28 @@ async def test_everything_the_board_offers_works(sim: BoardSim, tmp_path: Path) 
         )
         degrees = await board.call("mcu_temperature", {})
         assert degrees["value"] == pytest.approx(-3.5, abs=0.1)
+
+
+async def test_an_output_that_is_on_for_a_time_goes_back(sim: BoardSim, tmp_path: Path) -> None:
+    async with running(sim, tmp_path) as board:
+        tool = next(one for one in BoardTools(board).tools() if one.name == "board_gpio_write")
+        await told(tool, pin="pump", value="on", for_seconds=3)
+        # Longer than a lease: it is renewed meanwhile
+        await asyncio.sleep(2.7)
+        assert sim.value("pump") == 1
+        await asyncio.sleep(0.6)
+        assert sim.value("pump") == 0
+
+
+async def test_a_time_that_nobody_ends_is_ended_by_the_lease(sim: BoardSim, tmp_path: Path) -> None:
+    async with running(sim, tmp_path) as board:
+        tool = next(one for one in BoardTools(board).tools() if one.name == "board_gpio_write")
+        await told(tool, pin="pump", value="on", for_seconds=60)
+        assert board.let_go("pump")
+        assert not board.let_go("pump")
+        await asyncio.sleep((LEASE_MS + 10 * GRACE_MS) / 1000)
+        assert sim.value("pump") == 0
+    assert not board.let_go("pump")
 
 
 async def test_a_shorted_output_is_told_by_the_value_read_back(

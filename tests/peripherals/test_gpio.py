@@ -114,6 +114,27 @@ def test_an_ended_period_does_not_end_the_next() -> None:
     assert pins.read("pump")
 
 
+def test_what_is_wanted_for_a_time_is_ended_then() -> None:
+    pi = FakePi({"pump": PUMP})
+    pins = pi.owner()
+    pins.write("pump", on=True, for_s=2.0)
+    assert [delay_s for delay_s, _ in pi.timers.waiting] == [5.0, 2.0]
+    pi.timers.run_out()
+    assert not pins.read("pump")
+    assert pi.timers.waiting == []
+
+
+def test_a_later_word_takes_the_place_of_an_end_that_was_asked_for() -> None:
+    pi = FakePi({"pump": PUMP})
+    pins = pi.owner()
+    pins.write("pump", on=True, for_s=2.0)
+    pins.write("pump", on=True)
+    assert [delay_s for delay_s, _ in pi.timers.waiting] == [5.0]
+    pins.write("pump", on=True, for_s=3.0)
+    pins.write("pump", on=False)
+    assert pi.timers.waiting == []
+
+
 def test_under_the_stop_everything_is_safe_and_stays_so() -> None:
     pi = FakePi(PINS)
     pins = pi.owner()

@@ -18,6 +18,7 @@ LAYERS = (
             "doorway",
             "exposing",
             "hands",
+            "lessons",
             "platforms",
             "provision",
             "reaching",

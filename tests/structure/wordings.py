@@ -23,7 +23,8 @@ _MODULES = frozenset(
         *("dispatch.attached", "dispatch.delegation", "dispatch.guidance", "dispatch.hooks"),
         *("dispatch.prompt", "dispatch.repair", "dispatch.turn"),
         *("link.board", "link.connection", "link.locking", "link.octets", "link.packing"),
-        *("link.port", "providers.prompted.writer", "schedule.book"),
+        *("link.port", "providers.prompted.writer", "schedule.book", "schedule.moments"),
+        *("schedule.reminding", "schedule.timer_book", "tools.timed"),
         *(
             "tools.base",
             "tools.board",

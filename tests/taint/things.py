@@ -11,6 +11,7 @@ from agent.link.settings import WatchSettings
 from agent.memory.base import CORE, MemoryEntry, MemoryStats, Scope
 from agent.messages import Provenance
 from agent.schedule.job import Job
+from agent.schedule.timer import Timer, TimerState
 from agent.security.sandbox import Job as Program
 from agent.security.sandbox import Outcome
 from agent.security.sandbox_process import LimitedProcess
@@ -240,6 +241,20 @@ def jobs(made: World) -> list[Job]:
     )
     asked = Job(name="asked", prompt=made.at("job prompt", "Look! "), every_s=3600.0, **common)  # type: ignore[arg-type]  # as above
     return [said, asked]
+
+
+def timers(made: World) -> list[Timer]:
+    """What a guest set; they wait, so that none ends."""
+    common = {"number": 0, "channel": "telegram", "target": "7", "person": "anna", "trust": 0}
+    words = (
+        {"name": made.at("timer name", "tea")},
+        {"order": made.at("timer order", "Look! ")},
+        {"text": made.at("timer text", "Water! ")},
+    )
+    return [
+        Timer(seconds=60.0 * place, left_s=60.0, state=TimerState.PAUSED, **common, **one)  # type: ignore[arg-type]  # the same for all
+        for place, one in enumerate(words, 1)
+    ]
 
 
 async def watch(made: World, watches: Watches) -> None:

@@ -18,7 +18,11 @@ from agent.peripherals.gpio import PiPins
 from agent.peripherals.i2c import I2cBuses
 from agent.peripherals.settings import I2cSettings, PiPinSettings
 from agent.schedule.book import JobBook
+from agent.schedule.reminding import ReminderBook
 from agent.schedule.store import JobStore
+from agent.schedule.timer import Instant
+from agent.schedule.timer_book import TimerBook
+from agent.schedule.timer_store import TimerStore
 from agent.settings import Paths
 from agent.tools.base import AnyTool
 from agent.tools.board import BoardTools
@@ -49,6 +53,7 @@ from tests.taint.things import (
     jobs,
     lay_out,
     programs,
+    timers,
     watch,
 )
 
@@ -87,6 +92,11 @@ def _surroundings(made: World, http: HttpClient, watcher: Watcher) -> Surroundin
     store = JobStore(folder / "jobs.json")
     for job in jobs(made):
         store.add(job)
+    timer_store = TimerStore(folder / "timers.json")
+    for timer in timers(made):
+        timer_store.add(timer)
+    timer_book = TimerBook(timer_store, lambda: _NOW)
+    book = JobBook(store, SteppedClock())
     made.pi = FakePi({"fan": PiPinSettings(gpio=17, kind="output")}, line(made))
     return Surroundings(
         WebSettings(search={"duckduckgo": SearchSettings()}),
@@ -101,7 +111,9 @@ def _surroundings(made: World, http: HttpClient, watcher: Watcher) -> Surroundin
         memory=memory,
         addressees=PlantedPeople(made),
         post=PlantedPost(made),
-        jobs=JobBook(store, SteppedClock()),
+        jobs=book,
+        timers=timer_book,
+        reminders=ReminderBook(book, timer_book, SteppedClock(), lambda text, _: text),
         sandbox=PlantedSandbox(made),
         environ={"DISPLAY": ":0"},
         lookup=_looked_up,
@@ -124,6 +136,8 @@ def _further(made: World) -> list[AnyTool]:
     ]
 
 
+# A clock that can be gone by
+_NOW = Instant(1_790_000_000.0, 0.0, "boot", is_trusted=True)
 _NO_FIELDS: dict[str, object] = {"type": "object", "properties": {}}
 
 

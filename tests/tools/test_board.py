@@ -61,6 +61,13 @@ def test_the_schema_names_pins_and_choices() -> None:
         "properties": {
             "pin": {"enum": ["led", "pump", "relay"], "description": "led (blue led, light)"},
             "value": {"enum": ["off", "on"]},
+            "for_seconds": {
+                "default": 0,
+                "minimum": 0,
+                "maximum": 86400,
+                "type": "number",
+                "description": "then back to its safe value; 0: until it is changed",
+            },
         },
         "required": ["pin", "value"],
         "additionalProperties": False,
@@ -226,7 +233,7 @@ async def test_an_output_that_must_rest_is_not_tried_again() -> None:
 )
 def test_other_spellings_become_the_proper_names(written: str, pin: str, value: str) -> None:
     arguments = tool(FakeBoard(), "board_gpio_write").parse(written)
-    assert msgspec.structs.asdict(arguments) == {"pin": pin, "value": value}
+    assert msgspec.structs.asdict(arguments) == {"pin": pin, "value": value, "for_seconds": 0}
 
 
 def test_a_proper_name_wins_over_another_pins_alias() -> None:

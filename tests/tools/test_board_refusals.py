@@ -7,6 +7,7 @@ import pytest
 
 from agent.errors import CallRefused
 from agent.link.manifest import Manifest, Method, Pin
+from agent.link.wiring import PinSettings
 from agent.messages import Provenance, ToolResult
 from agent.passage import own
 from agent.tools.board import BoardTools
@@ -93,3 +94,15 @@ def test_a_name_that_the_owner_gave_is_the_owners_and_another_the_boards() -> No
     assert trust_of(board, "board_gpio_write") is SENSOR
     assert trust_of(board, "board_gpio_write", "frog_pond") is SENSOR
     assert trust_of(board, "board_gpio_write", "frog_pond", "the pond") is OWNER
+
+
+def test_where_a_pin_is_and_what_it_belongs_to_are_the_owners_or_the_boards() -> None:
+    board = FakeBoard()
+    assert board.manifest is not None
+    lamp = Pin(9, "lamp", "PB5", ("moonlight",), ("in", "out"), place="attic", groups=("spots",))
+    board.learn(msgspec.structs.replace(board.manifest, pins=(*board.manifest.pins, lamp)))
+    wired = PinSettings(pin="PB5", also=("moonlight",), place="attic", group=("spots",))
+    assert trust_of(board, "board_gpio_write", "lamp", *wired.called) is OWNER
+    for unknown in wired.called:
+        known = {"lamp", *wired.called} - {unknown}
+        assert trust_of(board, "board_gpio_write", *known) is SENSOR, unknown

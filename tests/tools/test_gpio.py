@@ -99,3 +99,18 @@ def test_without_an_output_there_is_nothing_to_switch() -> None:
 
 def test_other_words_for_a_pin_are_told(tools: dict[str, AnyTool]) -> None:
     assert "Lüfter" in json.dumps(tools["gpio_write"].spec().parameters, ensure_ascii=False)
+
+
+async def test_an_output_is_on_for_as_long_as_was_asked(tools: dict[str, AnyTool]) -> None:
+    tool = tools["gpio_write"]
+    told = await used(tool, pin="pump", value="on", for_seconds=2)
+    assert json.loads(told.text) == {
+        "pin": "pump",
+        "value": "on",
+        "for_seconds": 2.0,
+        "then": "off",
+    }
+    asked = tool.parse('{"pin": "pump", "value": "on", "for_seconds": 2}')
+    assert tool.in_words(asked) == "switch pump (GPIO 22 of the Pi) on, for 2 s"
+    with pytest.raises(BadArguments, match="pump may be on for 5 s at a time"):
+        tool.parse('{"pin": "pump", "value": "on", "for_seconds": 6}')

@@ -13,6 +13,7 @@ from agent.providers.offline.machine import machine_sentences
 from agent.providers.offline.recalled import told
 from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import LIST
+from agent.providers.offline.timer_words import timer_told
 from agent.providers.offline.toolbox import (
     MEMORY_FORGET,
     MEMORY_STORE,
@@ -74,7 +75,8 @@ def _told(
     from agent.providers.offline.findings import finding  # noqa: PLC0415 - see above
 
     return (
-        finding(order, result, voice, asked)
+        timer_told(result, voice)
+        or finding(order, result, voice, asked)
         or _file_sentences(result, voice)
         or machine_sentences(result, voice, asked)
         or _plainly(result, voice)
@@ -105,6 +107,10 @@ def _reading(
         return voice.say("measure", thing=thing, value=f"{voice.value(value)} {unit}".strip())
     shown = voice.value(value, thing)
     state = _state(value)
+    if isinstance(lasts := result.get("for_seconds"), (int, float)):
+        then = voice.value(result.get("then", ""), thing)
+        length = voice.span(float(lasts))
+        return voice.say("held_for", thing=thing, value=shown, span=length, then=then)
     if profile is None or not profile.acts:
         return voice.say(f"is_{state}", thing=thing, value=shown)
     wanted = profile.switch and exchange.order.arguments.get(profile.switch.name)
@@ -159,8 +165,15 @@ def _entry(entry: object) -> str:
 
 def _plainly(result: Mapping[str, Any], voice: Voice) -> str:
     """A result whose shape is not known: its parts by their own names."""
-    lines = [f"{key}: {_shown(value, voice)}" for key, value in list(result.items())[:_MAX_NAMES]]
+    lines = [
+        f"{_key(key, voice)}: {_shown(value, voice)}"
+        for key, value in list(result.items())[:_MAX_NAMES]
+    ]
     return "\n".join(lines)
+
+
+def _key(key: str, voice: Voice) -> str:
+    return voice.label(key) or key.replace("_", " ")
 
 
 def _shown(value: object, voice: Voice) -> str:

@@ -29,7 +29,8 @@ def doubt(reading: Reading, clause: Clause) -> str | None:
     if marks & CONDITIONS and not _is_measured(reading, clause):
         return ONLY_NOW
     asked = "question" in marks and "request" not in marks
-    if clause.doubted or marks & (DOUBTS | _WISHES) or asked:
+    wishes = _WISHES - {"more", "less"} if clause.aims else _WISHES
+    if clause.doubted or marks & (DOUBTS | wishes) or asked:
         return ""
     if strangers(reading, clause, reading.profile.words) or _spare_numbers(reading, clause):
         return ""

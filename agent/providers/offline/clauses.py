@@ -4,7 +4,7 @@ A condition, a time or a question mark colours its whole sentence, in whatever c
 denial its own clause, and makes the others of its sentence doubtful.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -106,11 +106,23 @@ class Clause:
         return amounts_of(self.pieces, self.code)
 
     @property
+    def aims(self) -> bool:
+        """A number stands where something is to end: raise it to 50, not by 50."""
+        return any(_is_aimed(amount, self.pieces) for amount in self.amounts)
+
+    @property
     def measures(self) -> tuple[Piece, ...]:
         """What follows a number: its unit."""
         units = [piece for amount in self.amounts for piece in amount.pieces[1:]]
         after = [after for piece, after in pairwise(self.pieces) if piece.number is not None]
         return tuple(dict.fromkeys((*units, *after)))
+
+
+def _is_aimed(amount: Amount, pieces: Sequence[Piece]) -> bool:
+    """It has a word for that beside it: before the number, or behind its unit."""
+    first, last = pieces.index(amount.pieces[0]), pieces.index(amount.pieces[-1])
+    beside = (*pieces[max(0, first - 2) : first], *pieces[last + 1 : last + 2])
+    return any("aim" in piece.senses for piece in beside)
 
 
 def _is_nameable(piece: Piece) -> bool:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from agent.providers.offline.clarity import ASKING, CONDITIONS, DOUBTS, ONLY_NOW, doubt
 from agent.providers.offline.clauses import Clause
+from agent.providers.offline.everything import all_at_rest
 from agent.providers.offline.plan import (
     MAX_CALLS,
     MAX_OPTIONS,
@@ -26,9 +27,10 @@ from agent.providers.offline.plan import (
     with_argument,
 )
 from agent.providers.offline.readings import MARGIN, Reading, is_switched, orders, readings
+from agent.providers.offline.refusals import refusal
 from agent.providers.offline.senses import closeness, things
 from agent.providers.offline.slots import best_choices, fill
-from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, spelling_of
+from agent.providers.offline.toolbox import Choice, Name, Profile, Toolbox, bare_light, spelling_of
 from agent.providers.offline.units import Kind
 
 # What was, who did it and what a document says, no reading of a pin tells
@@ -37,6 +39,8 @@ _ELSEWHERE = frozenset({"past", "fact", "sheet"})
 _RELATIVE = frozenset({"more", "less"})
 # More clauses than this are a story
 _MAX_CLAUSES = 8
+# As if it had been said
+_LIT = ("switch", "on")
 # So many unknown words in another clause make the orders of its sentence doubtful; a name does not
 _UNKNOWN_ELSEWHERE = 2
 
@@ -131,6 +135,7 @@ def _is_lendable(senses: Sequence[str], lender: Clause) -> bool:
 
 
 def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
+    clause = _lit(clause, box)
     acting = readings(clause, box, acting=True)
     looking = readings(clause, box, acting=False)
     marks = clause.marks
@@ -147,6 +152,15 @@ def _meant(clause: Clause, box: Toolbox) -> _Meant | None:
     if acting and not looking and "suppose" in marks:
         return _Meant(instead=Say("supposed"))
     return _look(looking, clause, box)
+
+
+def _lit(clause: Clause, box: Toolbox) -> Clause:
+    """The name of a light alone: it is to be on."""
+    devices = [one.device for one in box.speakable if one.acts and one.switch and one.device]
+    found = [one for device in devices if (one := bare_light(clause.pieces, device.choices))]
+    if len(found) != 1 or clause.colours:
+        return clause
+    return replace(clause, pieces=(*clause.pieces, replace(clause.pieces[0], senses=_LIT, text="")))
 
 
 def _is_own_verb(acting: list[Reading], looking: list[Reading], clause: Clause) -> bool:
@@ -172,13 +186,26 @@ def _look(looking: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None
         return _Meant(instead=Say("left_alone"))
     if "suppose" in marks and "read" not in clause.actions and is_switched(looking[0], box):
         return _Meant(instead=Say("supposed"))
-    if "mine" in clause.senses and clause.unknown:
+    if clause.unknown and "mine" in clause.senses:
         return None
+    return _unread_order(looking[0], clause, box) or _looked(looking)
+
+
+def _looked(looking: list[Reading]) -> _Meant:
     close = [one for one in looking if one.score > looking[0].score - MARGIN][:MAX_OPTIONS]
     drafts = [draft for reading in close for draft in _drafts(reading)]
     if len(drafts) == 1:
         return _Meant((settle(drafts[0]),))
     return _Meant((_choice_of(drafts),))
+
+
+def _unread_order(reading: Reading, clause: Clause, box: Toolbox) -> _Meant | None:
+    """Something that is switched was named beside a word that nobody knows: a verb, perhaps."""
+    asking = {"particle", *ASKING} - ({"question"} if "request" in clause.marks else set())
+    asked = clause.marks & {"state", *asking} or clause.actions & {"read", "list"}
+    if not clause.unknown or asked or not is_switched(reading, box):
+        return None
+    return _Meant(instead=refusal(clause.unknown[0].text, box))
 
 
 def _act(acting: list[Reading], clause: Clause, box: Toolbox) -> _Meant | None:
@@ -277,9 +304,15 @@ def _without_named_device(draft: Draft, clause: Clause) -> _Meant:
 def _everything(clause: Clause, box: Toolbox) -> _Meant | None:
     """All devices at once: switched off without a question, anything else with one."""
     drafts = tuple(draft for profile in box.speakable for draft in _all_of(profile, clause))
-    if not drafts:
+    resting = all_at_rest(box, clause.senses) if clause.values == {"off"} else ()
+    if not drafts and not resting:
         return None
-    plain = "off" in clause.values and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
+    if clause.unknown:
+        # Something was named that is not here: not everything is meant
+        return _Meant(instead=refusal(clause.unknown[0].text, box))
+    if resting:
+        drafts = tuple(Draft(found, o.arguments) for o in resting if (found := box.find(o.tool)))
+    plain = bool(resting) and not clause.marks & (CONDITIONS | DOUBTS | ASKING)
     if plain and not clause.doubted and len(drafts) <= MAX_CALLS:
         return _Meant(tuple(settle(draft) for draft in drafts))
     return _Meant((confirmation(drafts[:MAX_CALLS], ""),))
@@ -291,7 +324,7 @@ def _all_of(profile: Profile, clause: Clause) -> Iterator[Draft]:
     if not profile.acts or device is None or switch is None:
         return
     for value in switch.choices:
-        if value.senses <= clause.values:
+        if value.name.senses <= clause.values:
             for choice in device.choices:
                 yield Draft(profile, {device.name: choice.value, switch.name: value.value})
 

@@ -40,11 +40,13 @@ def _watch(order: Order, result: Mapping[str, Any], voice: Voice) -> str:
         text = str(order.arguments.get("say") or result["watching"])
         return voice.say("watch_set", text=voice.quoted(text.replace("{value}", "…")))
     if isinstance(result.get("removed"), str) and order.tool.endswith("watch_remove"):
-        return voice.say("watch_removed", name=result["removed"])
+        return voice.say("watch_removed", name=result["removed"].replace("_", " "))
     if not isinstance(result.get("watches"), list):
         return ""
     names = [
-        str(one["name"]) for one in result["watches"] if isinstance(one, dict) and "name" in one
+        str(one["name"]).replace("_", " ")
+        for one in result["watches"]
+        if isinstance(one, dict) and "name" in one
     ]
     return (
         voice.say("watches", watches=voice.say("comma").join(names))

@@ -50,7 +50,7 @@ def followup(
 def _again(analysis: Analysis, box: Toolbox, past: Sequence[Turn]) -> Step | None:
     if not _is_again(analysis):
         return None
-    said = [analyse(turn.text, analysis.code) for turn in past]
+    said = [analyse(turn.text, analysis.code, box.names) for turn in past]
     while said and _is_again(said[-1]):
         said.pop()
     before = [_whole(clause, said[-1]) for clause in clauses_of(said[-1])] if said else []

@@ -1,30 +1,42 @@
-"""Which of the known languages a text is in: by script, by its letters, by the words that fit."""
+"""Which of the known languages a text is in: by its script, its words, its letters.
 
-from collections.abc import Mapping
-from functools import lru_cache
+Words of Latin letters count for every language whose vocabulary file has them, the less the more
+of them have it. Where nothing tells, the language of the conversation so far stays.
+"""
 
-from agent.providers.offline.lexicon import LANGUAGES, lexicon
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
 from agent.providers.offline.pieces import Analysis, Piece, analyse
-from agent.providers.offline.units import Kind
+from agent.providers.offline.units import Kind, Unit, is_in, split, tidy
 
 # This much tells a language; the rest would only cost time
 _LOOKED_AT_CHARS = 300
 # Each turn of a conversation is looked at again in every later one
 _REMEMBERED_TEXTS = 64
 _SCRIPTS = {
-    "en": frozenset({Kind.WORD}),
-    "de": frozenset({Kind.WORD}),
-    "es": frozenset({Kind.WORD}),
     "zh": frozenset({Kind.HAN}),
     "ja": frozenset({Kind.HAN, Kind.KANA}),
     "ko": frozenset({Kind.HANGUL}),
 }
-# A letter that one language writes and its neighbours do not is worth more than a word
+_LATIN = tuple(code for code in LANGUAGES if code not in _SCRIPTS)
+# A letter that few languages write is worth more than a word
 _LETTER_WEIGHT = 1.5
 # A unit in the right script that no form explains still says something
 _SCRIPT_WEIGHT = 0.4
 # Kana settles it: Chinese has none
 _KANA_WEIGHT = 1.0
+# From so many characters on, kana would be among them
+_SENTENCE_HAN = 4
+_NO_KANA_WEIGHT = 0.3
+# A piece of a word that nobody knows
+_HINT_WEIGHT = 0.2
+# A little word that the neighbours have too, and use less
+_STRONG_WEIGHT = 0.3
+# Rounding makes no language likelier than another
+_EQUAL = 1e-6
 
 
 def detect(text: str, previous: str = "en") -> str:
@@ -33,15 +45,103 @@ def detect(text: str, previous: str = "en") -> str:
         return previous
     weights = _weights(text[:_LOOKED_AT_CHARS])
     best = max(weights.values())
-    drawn = [code for code in LANGUAGES if weights[code] >= best]
-    if len(drawn) == len(LANGUAGES) or previous in drawn:
+    drawn = [code for code in LANGUAGES if weights[code] >= best - _EQUAL]
+    says_nothing = best <= 0 or set(_LATIN) <= set(drawn)
+    if says_nothing or previous in drawn:
         return previous
     return drawn[0]
 
 
 @lru_cache(_REMEMBERED_TEXTS)
 def _weights(shown: str) -> Mapping[str, float]:
-    return {code: _weight(analyse(shown, code)) for code in LANGUAGES}
+    units = split(tidy(shown), variants())
+    weights = _of_latin(shown.casefold(), units)
+    kinds = {unit.kind for unit in units}
+    for code, script in _SCRIPTS.items():
+        weights[code] = _weight(analyse(shown, code)) if kinds & script else 0.0
+    if Kind.HAN in kinds:
+        han = [unit.text for unit in split(tidy(shown), {}) if unit.kind is Kind.HAN]
+        for code, weight in _of_han(han, has_kana=Kind.KANA in kinds).items():
+            weights[code] += weight
+    return weights
+
+
+def _of_han(han: Sequence[str], *, has_kana: bool) -> Mapping[str, float]:
+    """Characters that only one of the two countries writes; a Japanese sentence has kana."""
+    chinese = float(sum(not is_in(char, "shift_jis") for char in han))
+    japanese = sum(not is_in(char, "gb2312") and not is_in(char, "big5hkscs") for char in han)
+    if not has_kana and len(han) >= _SENTENCE_HAN:
+        chinese += _NO_KANA_WEIGHT * len(han)
+    return {"zh": chinese, "ja": float(japanese)}
+
+
+def _of_latin(shown: str, units: tuple[Unit, ...]) -> dict[str, float]:
+    weights = dict.fromkeys(LANGUAGES, 0.0)
+    for word in (unit.text for unit in units if unit.kind is Kind.WORD):
+        codes = _words().get(word)
+        if codes is None:
+            for code in _LATIN:
+                weights[code] += _HINT_WEIGHT * sum(
+                    one in f" {word} " for one in _told(code, "hints")
+                )
+        else:
+            for code in codes:
+                weights[code] += 1 / len(codes)
+        for code in _LATIN:
+            weights[code] += _STRONG_WEIGHT * (word in _told(code, "strong"))
+    for char in shown:
+        codes = _letters().get(char, ())
+        for code in codes:
+            weights[code] += _LETTER_WEIGHT / len(codes)
+    return weights
+
+
+@cache
+def _words() -> Mapping[str, tuple[str, ...]]:
+    """Each word of the vocabulary files, with the languages that have it."""
+    found: dict[str, set[str]] = {}
+    for code in _LATIN:
+        for text in _texts(lexicon(code).wording):
+            for unit in split(tidy(text), variants()):
+                if unit.kind is Kind.WORD:
+                    found.setdefault(unit.text, set()).add(code)
+    return {word: tuple(sorted(codes)) for word, codes in found.items()}
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a vocabulary: forms, answers and the spellings of numbers."""
+    if isinstance(value, str):
+        # The slot of an answer is no word of its language
+        yield value if "{" not in value else " ".join(_outside_slots(value))
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            if isinstance(inner, (int, float)) and not isinstance(inner, bool):
+                yield str(key)
+            elif key != "language":
+                yield from _texts(inner)
+        yield from value.get("language", {}).get("common", ())
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _outside_slots(template: str) -> Iterator[str]:
+    for part in template.split("{"):
+        yield part.partition("}")[2] if "}" in part else part
+
+
+@cache
+def _letters() -> Mapping[str, tuple[str, ...]]:
+    letters = {char for code in _LATIN for char in lexicon(code).letters}
+    return {
+        char: tuple(code for code in _LATIN if char in lexicon(code).letters) for char in letters
+    }
+
+
+@cache
+def _told(code: str, table: str) -> frozenset[str]:
+    told: Mapping[str, Any] = lexicon(code).wording["language"]
+    return frozenset(told[table])
 
 
 def _weight(analysis: Analysis) -> float:

@@ -12,9 +12,23 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from agent.providers.offline.numerals import Numerals
 from agent.providers.offline.units import Kind, Unit, split
 
-LANGUAGES = ("en", "zh", "ja", "ko", "de", "es")
+# The longest spelling of a unit in any language
+MAX_MEASURE_UNITS = 6
+_CONCEPTS = "concepts"
+
+
+def _codes() -> tuple[str, ...]:
+    """English, then every other language that has a file."""
+    folder = resources.files("agent.providers.offline") / "vocabulary"
+    names = (file.name.removesuffix(".toml") for file in folder.iterdir())
+    others = sorted(name for name in names if name not in {"en", _CONCEPTS} and name.isalpha())
+    return ("en", *others)
+
+
+LANGUAGES = _codes()
 
 _Forms = Mapping[str, Sequence[str]]
 
@@ -29,6 +43,20 @@ class Place(enum.Enum):
     END = "at_end"
     # Only as the whole of what is said
     ALONE = "alone"
+
+
+# Tables of forms; those of one subject stand together and may name what another names too
+_TABLES = (
+    ("words", Place.ANYWHERE),
+    ("acts", Place.ANYWHERE),
+    ("times", Place.ANYWHERE),
+    ("talk", Place.ANYWHERE),
+    ("at_start", Place.START),
+    ("acts_at_start", Place.START),
+    ("times_at_start", Place.START),
+    ("at_end", Place.END),
+    ("acts_at_end", Place.END),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +88,12 @@ class Lexicon:
     letters: frozenset[str]
     forms: Mapping[str, tuple[Form, ...]]
     alone: Mapping[tuple[str, ...], tuple[str, ...]]
-    numbers: Mapping[str, float]
+    numerals: Numerals
+    # What units are called and how they are written, by their texts
+    measures: Mapping[tuple[str, ...], str]
     likenesses: tuple[Likeness, ...]
+    # Verbs in two parts, and what both together mean
+    separable: Mapping[tuple[str, str], tuple[str, ...]]
     # Tables of the answers' wording, as they stand in the file
     wording: Mapping[str, Any]
 
@@ -99,7 +131,9 @@ def lexicon(code: str) -> Lexicon:
         letters=frozenset(data["letters"]),
         forms={first: tuple(sorted(same, key=_length)) for first, same in forms.items()},
         alone={form.units: form.senses for form in _forms(data.get("alone", {}), Place.ALONE)},
-        numbers={_texts(word)[0]: value for word, value in data["numbers"].items()},
+        numerals=Numerals(data),
+        measures=_measures(data),
+        separable=dict(_separable(data.get("separable", {}))),
         likenesses=tuple(_likenesses(data.get("like", ()))),
         wording=data,
     )
@@ -108,7 +142,7 @@ def lexicon(code: str) -> Lexicon:
 @cache
 def concepts() -> Mapping[str, Any]:
     """What the languages share."""
-    return _read("concepts")
+    return _read(_CONCEPTS)
 
 
 @cache
@@ -118,7 +152,8 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _pairs() -> list[str]:
-    pairs: str = _read("zh")["traditional"]
+    table = _read("zh")
+    pairs: str = f"{table['traditional']} {table['timing']['traditional']}"
     return pairs.split()
 
 
@@ -128,6 +163,12 @@ def _forms(table: _Forms, place: Place) -> list[Form]:
         for senses, spellings in table.items()
         for form in spellings
     ]
+
+
+def _separable(table: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], tuple[str, ...]]]:
+    for parts, senses in table.items():
+        first, last = _texts(parts)
+        yield (first, last), tuple(senses.split())
 
 
 def _likenesses(entries: Sequence[Mapping[str, Any]]) -> Iterator[Likeness]:
@@ -140,13 +181,22 @@ def _likenesses(entries: Sequence[Mapping[str, Any]]) -> Iterator[Likeness]:
 def _merged(data: Mapping[str, Any]) -> list[Form]:
     """All forms; one that stands in several tables has the senses of them all."""
     senses: dict[tuple[tuple[str, ...], Place, bool], tuple[str, ...]] = {}
-    for place in (Place.ANYWHERE, Place.START, Place.END):
-        for form in _forms(data.get(place.value, {}), place):
+    for table, place in _TABLES:
+        for form in _forms(data.get(table, {}), place):
             key = (form.units, place, form.suffix)
+            # A verb at the beginning is no thing: lock the door
             anywhere = senses.get((form.units, Place.ANYWHERE, form.suffix), ())
+            anywhere = () if table == "acts_at_start" else anywhere
             known = senses.get(key, anywhere)
             senses[key] = tuple(dict.fromkeys((*known, *form.senses)))
     return [Form(units, meant, place, suffix) for (units, place, suffix), meant in senses.items()]
+
+
+def _measures(data: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+    """How units are written everywhere, and what they are called in a language."""
+    written = [(symbol, symbol) for symbol in concepts()["units"]]
+    called = [(word, symbol) for symbol, words in data["measures"].items() for word in words]
+    return {_texts(word): symbol for word, symbol in (*written, *called)}
 
 
 def _texts(form: str) -> tuple[str, ...]:

@@ -89,7 +89,9 @@ def _uptime(value: object, voice: Voice) -> str:
 def _throttled(value: object, voice: Voice) -> str:
     if not isinstance(value, list) or not value:
         return ""
-    return voice.say("throttled", value=voice.say("comma").join(map(str, value)))
+    return voice.say(
+        "throttled", value=voice.say("comma").join(str(one).replace("_", " ") for one in value)
+    )
 
 
 def _board(result: Mapping[str, Any], voice: Voice) -> str:
@@ -99,13 +101,13 @@ def _board(result: Mapping[str, Any], voice: Voice) -> str:
         for key, said in _BOARD_FACTS.items()
         if result.get(key)
     ]
-    for key in ("pins", "methods"):
-        names = _names(result.get(key))
-        if names:
-            sentences.append(voice.say(key, value=voice.say("comma").join(names)))
+    names = _names(result.get("pins"))
+    if names:
+        sentences.append(voice.say("pins", value=voice.say("comma").join(names)))
     return voice.joined(sentences)
 
 
 def _names(value: object) -> list[str]:
     entries = value[:_MAX_NAMES] if isinstance(value, list) else []
-    return [str(one.get("name", "?")) if isinstance(one, Mapping) else str(one) for one in entries]
+    names = [str(one.get("name", "?")) if isinstance(one, Mapping) else str(one) for one in entries]
+    return [name.replace("_", " ") for name in names]

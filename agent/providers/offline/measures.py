@@ -7,14 +7,16 @@ said how long something lasts, not when it begins.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
-from agent.providers.offline.lexicon import concepts, lexicon
-from agent.providers.offline.pieces import Piece, analyse
+from agent.providers.offline.lexicon import concepts, lexicon, variants
+from agent.providers.offline.numerals import FRACTION, PERCENT
+from agent.providers.offline.pieces import Piece
+from agent.providers.offline.units import split, tidy
 
 TIME = "time"
-# The longest spelling of a unit: degrees celsius, ° c
-_MAX_UNIT_PIECES = 3
+# Words beside numbers are few
+_REMEMBERED_SPELLINGS = 512
 # How a schema tells its unit: in the description, or at the end of the name
 _TOLD = re.compile(r"\bin (\S+?)[.,;)]?(?:\s|\Z)", re.IGNORECASE)
 # In a unit's place: a degree may be of an angle or of a temperature
@@ -43,6 +45,11 @@ class Amount:
     # The number and the words of its unit
     pieces: tuple[Piece, ...]
 
+    @property
+    def is_part(self) -> bool:
+        """A part of the whole, said as a word: half, full."""
+        return self.pieces[0].numeral == FRACTION
+
 
 def amounts_of(pieces: Sequence[Piece], code: str) -> tuple[Amount, ...]:
     """The numbers among these pieces, in the order they were said."""
@@ -62,8 +69,9 @@ def unit_told(name: str, description: str) -> Unit | None:
 def converted(amount: Amount, wanted: Unit | None) -> float | None:
     """The number in the unit that is wanted; None when it cannot be meant."""
     unit = amount.unit
-    if unit is None and wanted is not None and wanted.kind == "share" and _is_half(amount):
-        return amount.number * 100
+    if amount.is_part:
+        share = wanted is not None and wanted.kind == "share" and unit is None
+        return round(amount.number * 100, 1) if share else None
     if unit is None:
         # Two may be seconds or milliseconds: only who said it knows
         return None if wanted is not None and wanted.kind == TIME else amount.number
@@ -75,11 +83,6 @@ def converted(amount: Amount, wanted: Unit | None) -> float | None:
         degrees = unit.symbol == "°" and wanted.kind in _DEGREES
         return amount.number if degrees else None
     return round((plain(amount.number, unit) - wanted.offset) / wanted.factor, _DIGITS)
-
-
-def _is_half(amount: Amount) -> bool:
-    """A part said as a word."""
-    return 0 < amount.number < 1 and not amount.pieces[0].text[0].isdecimal()
 
 
 def plain(number: float, unit: Unit) -> float:
@@ -113,26 +116,28 @@ def _lasts(around: Sequence[Piece], code: str) -> bool:
     """For five seconds, and not in five seconds."""
     if any("during" in piece.senses for piece in around):
         return True
-    units = _spellings(code)
-    beside = [piece for piece in around if (piece.text,) not in units]
+    beside = [piece for piece in around if _symbol(piece.text, code) is None]
     bare = bool(lexicon(code).wording["bare_time_lasts"])
     return bare and not any("later" in piece.senses for piece in beside)
 
 
 def _unit_at(pieces: Sequence[Piece], start: int, code: str) -> tuple[Unit | None, int]:
-    """The unit that is spelled here, by its longest spelling, and how many pieces it takes."""
-    for width in range(min(_MAX_UNIT_PIECES, len(pieces) - start), 0, -1):
-        spelled = tuple(piece.text for piece in pieces[start : start + width])
-        symbol = _spellings(code).get(spelled)
-        if symbol is not None:
-            return _units()[symbol], width
-    return None, 0
+    """The unit that this piece spells, and how many pieces it takes."""
+    if pieces[start - 1].numeral == PERCENT:
+        return _units()["%"], 0
+    symbol = _symbol(pieces[start].text, code) if start < len(pieces) else None
+    return (None, 0) if symbol is None else (_units()[symbol], 1)
 
 
 def _spelled(spelling: str) -> Unit | None:
-    pieces = [piece for piece in analyse(spelling, "en").pieces if piece.text != "_"]
-    unit, width = _unit_at(pieces, 0, "en")
-    return unit if pieces and width == len(pieces) else None
+    symbol = _symbol(spelling, "en")
+    return None if symbol is None else _units()[symbol]
+
+
+@lru_cache(_REMEMBERED_SPELLINGS)
+def _symbol(spelling: str, code: str) -> str | None:
+    texts = tuple(unit.text for unit in split(tidy(spelling), variants()))
+    return lexicon(code).measures.get(texts)
 
 
 @cache
@@ -140,16 +145,4 @@ def _units() -> Mapping[str, Unit]:
     return {
         symbol: Unit(symbol, kind, float(factor), float(offset[0]) if offset else 0.0)
         for symbol, (kind, factor, *offset) in concepts()["units"].items()
-    }
-
-
-@cache
-def _spellings(code: str) -> Mapping[tuple[str, ...], str]:
-    """How units are written everywhere, and what they are called in a language."""
-    own: Mapping[str, Sequence[str]] = lexicon(code).wording["measures"]
-    words = [(word, symbol) for symbol, forms in own.items() for word in forms]
-    symbols = [(symbol, symbol) for symbol in _units()]
-    return {
-        tuple(piece.text for piece in analyse(word, code).pieces): symbol
-        for word, symbol in (*symbols, *words)
     }

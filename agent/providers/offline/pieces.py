@@ -5,12 +5,21 @@ pins and files carry them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
-from agent.providers.offline.amounts import from_digits, from_words
-from agent.providers.offline.lexicon import Form, Lexicon, Place, lexicon, variants
-from agent.providers.offline.senses import marks
+from agent.providers.offline.amounts import from_digits
+from agent.providers.offline.lexicon import (
+    MAX_MEASURE_UNITS,
+    Form,
+    Lexicon,
+    Place,
+    lexicon,
+    variants,
+)
+from agent.providers.offline.names import NO_NAMES, Names
+from agent.providers.offline.senses import actions, lights, marks, values
 from agent.providers.offline.units import UNSPACED, Kind, Unit, split, tidy
 
 # What may come before a form that only counts at the beginning
@@ -20,6 +29,8 @@ _AFTER_END = frozenset({"join", "but", "request", "suppose", "later"})
 _SENTENCE_ENDS = frozenset(".!?。\n")
 # Endings that the stem of an unknown English word is told by
 _ENDINGS = ("'s", "ing", "ed", "es", "s")
+# Between a name and a word for its kind
+_LINKING = frozenset({"stop"})
 _SHORTEST_STEM = 3
 _NUMBERED = re.compile(r"([a-z]{2,20})\d{1,4}")
 
@@ -37,6 +48,8 @@ class Piece:
     # How many words or unspaced characters
     width: int = 1
     number: float | None = None
+    # `FRACTION` or `PERCENT` where the number was said as such
+    numeral: str = ""
     # Known only as an English name
     foreign: bool = False
 
@@ -54,10 +67,32 @@ class Analysis:
     pieces: tuple[Piece, ...]
 
 
-def analyse(text: str, code: str) -> Analysis:
-    """The pieces of a text as somebody who speaks `code` would read it."""
+def analyse(text: str, code: str, names: Names = NO_NAMES) -> Analysis:
+    """The pieces of a text as somebody who speaks `code` and has these names would read it."""
     text = tidy(text)
-    return Analysis(text, code, tuple(_Cutter(split(text, variants()), lexicon(code)).pieces()))
+    cutter = _Cutter(split(text, variants()), lexicon(code), names)
+    pieces = list(cutter.pieces())
+    return Analysis(text, code, tuple(_rejoined(pieces, lexicon(code).separable)))
+
+
+def _rejoined(
+    pieces: list[Piece], separable: Mapping[tuple[str, str], tuple[str, ...]]
+) -> list[Piece]:
+    """A verb whose second part ends its clause means what both mean: führe ... aus."""
+    if not separable:
+        return pieces
+    for place, piece in enumerate(pieces):
+        ends = [at for at in range(place + 1, len(pieces)) if _ends_clause(pieces, at)]
+        senses = separable.get((piece.text, pieces[ends[0]].text)) if ends else None
+        if senses is not None:
+            pieces[place] = replace(piece, senses=senses)
+            pieces[ends[0]] = replace(pieces[ends[0]], senses=("stop",))
+    return pieces
+
+
+def _ends_clause(pieces: Sequence[Piece], place: int) -> bool:
+    after = pieces[place + 1] if place + 1 < len(pieces) else None
+    return after is None or after.kind is Kind.MARK or not _AFTER_END.isdisjoint(after.senses)
 
 
 def stem(word: str) -> str:
@@ -68,12 +103,24 @@ def stem(word: str) -> str:
     return word
 
 
+def _is_kind(form: Piece) -> bool:
+    return set(form.senses) <= lights()
+
+
+@cache
+def _grammar() -> frozenset[str]:
+    return actions() | values() | marks()
+
+
 class _Cutter:
     """Goes over units once, from the beginning."""
 
-    def __init__(self, units: Sequence[Unit], own: Lexicon) -> None:
+    def __init__(self, units: Sequence[Unit], own: Lexicon, names: Names) -> None:
         self._units = units
         self._own = own
+        self._names = names
+        # A number came last: what follows may be its unit
+        self._counted = False
         self._english = lexicon("en")
         self._only_light = True
 
@@ -93,20 +140,78 @@ class _Cutter:
         return _piece(spoken, senses) if spoken and senses else None
 
     def _next(self, position: int) -> tuple[Piece, int]:
+        if self._counted and (measure := self._measure(position)):
+            return measure
         unit = self._units[position]
-        if unit.kind in {Kind.PATH, Kind.MARK}:
+        if unit.kind is Kind.PATH:
             return _piece([unit]), position + 1
-        if unit.kind is Kind.NUMBER:
-            number = from_digits(unit.text, self._own.wording["decimal"])
+        form = self._form(position)
+        width = form.width if form else 0
+        if found := self._named(position, width) or self._number(position, width):
+            return found
+        if unit.kind in {Kind.MARK, Kind.NUMBER}:
+            is_number = unit.kind is Kind.NUMBER
+            number = from_digits(unit.text, self._own.wording["decimal"]) if is_number else None
             return _piece([unit], number=number), position + 1
+        if form is not None:
+            return form, position + form.width
+        return self._numbered(position) or self._unknown(position)
+
+    def _form(self, position: int) -> Piece | None:
+        """The longest form of the vocabulary here, the language's own before an English one."""
+        if self._units[position].kind in {Kind.MARK, Kind.NUMBER}:
+            return None
         for known in (self._own, self._english):
             foreign = known is not self._own
             for form in known.candidates(self._units, position):
                 if self._counts(form, position, foreign=foreign):
                     end = position + len(form.units)
                     piece = _piece(self._units[position:end], form.senses)
-                    return replace(piece, foreign=foreign), end
-        return self._number(position) or self._numbered(position) or self._unknown(position)
+                    return replace(piece, foreign=foreign)
+        return None
+
+    def _measure(self, position: int) -> tuple[Piece, int] | None:
+        """The longest name of a unit after a number."""
+        for width in range(min(MAX_MEASURE_UNITS, len(self._units) - position), 0, -1):
+            units = self._units[position : position + width]
+            if tuple(unit.text for unit in units) in self._own.measures:
+                form = self._form(position)
+                senses = form.senses if form is not None and form.width == width else ()
+                return _piece(units, senses), position + width
+        return None
+
+    def _named(self, position: int, width: int) -> tuple[Piece, int] | None:
+        """An own name, at least as long as what the vocabulary has here."""
+        form = self._form(position)
+        start = position
+        if form is not None and self._names and _is_kind(form):
+            start = self._after_kind(position + form.width)
+        found = self._names.at(self._units, start) if start < len(self._units) else None
+        if start > position and (found is None or not found.may_light):
+            found = self._names.at(self._units, position)
+        if found is None or found.end - position < width:
+            return None
+        if found.may_light:
+            found = replace(found, end=self._past_kind(found.end))
+        whole = form is not None and form.width == found.end - position
+        told = form.senses if form is not None and whole else ()
+        senses = (*found.senses, *(sense for sense in told if sense not in _grammar()))
+        return _piece(self._units[position : found.end], senses), found.end
+
+    def _after_kind(self, position: int) -> int:
+        """Where a name may begin after a word for its kind: the light of the ..."""
+        while position < len(self._units):
+            form = self._form(position)
+            if form is None or set(form.senses) - _LINKING:
+                return position
+            position += form.width
+        return position
+
+    def _past_kind(self, end: int) -> int:
+        """The end of a name with the word for its kind, as in "the play corner lights"."""
+        after = self._after_kind(end) if end < len(self._units) else end
+        form = self._form(after) if after < len(self._units) and after - end <= 1 else None
+        return after + form.width if form is not None and _is_kind(form) else end
 
     def _counts(self, form: Form, position: int, *, foreign: bool) -> bool:
         if foreign:
@@ -122,20 +227,17 @@ class _Cutter:
         after = self._own.candidates(self._units, position)
         return bool(after) and not _AFTER_END.isdisjoint(after[0].senses)
 
-    def _number(self, position: int) -> tuple[Piece, int] | None:
-        end = position
-        values: list[float] = []
-        while end < len(self._units):
-            value = self._own.numbers.get(self._units[end].text)
-            if value is None:
-                break
-            values.append(value)
-            end += 1
-        if not values:
+    def _number(self, position: int, width: int) -> tuple[Piece, int] | None:
+        """A spoken number, longer than what the vocabulary has here or with a unit after it."""
+        found = self._own.numerals.read(self._units, position)
+        if found is None or found.end - position < width:
             return None
-        unspaced = self._units[position].kind in UNSPACED
-        number = from_words(values, ten_multiplies=unspaced)
-        return _piece(self._units[position:end], number=number), end
+        tied = found.end - position == width
+        if tied and (found.end >= len(self._units) or not self._measure(found.end)):
+            return None
+        piece = _piece(self._units[position : found.end], number=found.value)
+        # Number words that make no number are a number all the same, of which nothing is known
+        return replace(piece, kind=Kind.NUMBER, numeral=found.kind), found.end
 
     def _numbered(self, position: int) -> tuple[Piece, int] | None:
         """A known name with a number in one word, such as `led2`: also a name of its own."""
@@ -166,6 +268,7 @@ class _Cutter:
         return not self._own.candidates(self._units, position)
 
     def _watch(self, piece: Piece) -> None:
+        self._counted = piece.kind is Kind.NUMBER
         if piece.kind is Kind.MARK:
             self._only_light = self._only_light or piece.text in _SENTENCE_ENDS
         elif not piece.known or not _LIGHT.issuperset(piece.senses):

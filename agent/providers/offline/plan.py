@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
 # More calls than this out of one message are not what somebody meant
-MAX_CALLS = 16
+MAX_CALLS = 64
 # More choices than this are not read out
 MAX_OPTIONS = 12
 
@@ -44,6 +44,8 @@ class Reason(enum.Enum):
     FILL = "fill"
     # It was understood, but not clearly enough to act on
     CONFIRM = "confirm"
+    # A model did it for this sentence before
+    PHRASE = "phrase"
     # One memory may be the one to forget
     FORGET_THIS = "forget_this"
     # Several memories may be
@@ -84,6 +86,8 @@ class Do:
     # What the calls are for, when their results are more than an answer
     purpose: str = ""
     earlier: bool = False
+    # What is said after what came of them
+    beside: "Say | None" = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ It never raises on any text, and never acts on what it only half understood.
 """
 
 import asyncio
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,19 +12,35 @@ from agent.embeddings.base import Embedder
 from agent.providers.base import Capabilities, ChatRequest, ChatResponse, Provider
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agent.providers.offline.replying import Replies
+    from agent.storage.phrases import Phrases
 
 
 class OfflineProvider(Provider):
-    """Understands simple commands in six languages; `embedder` adds paraphrases where it can."""
+    """Understands simple commands by words.
+
+    Args:
+        embedder: adds paraphrases where it can.
+        open_phrases: sentences of people that a model did before, opened when they are needed.
+        called: the name of the agent.
+    """
 
     name = "offline"
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        open_phrases: "Callable[[], Phrases] | None" = None,
+        called: str = "Barnacle",
+    ) -> None:
         self._embedder = embedder
+        self._open_phrases = open_phrases
+        self._called = called
 
     async def chat(self, request: ChatRequest) -> ChatResponse:
-        return await self._replies.to(request)
+        return replace(await self._replies.to(request), is_by_rules=True)
 
     def capabilities(self, model: str | None = None) -> Capabilities:
         return Capabilities(native_tools=True)
@@ -44,4 +61,5 @@ class OfflineProvider(Provider):
     def _replies(self) -> "Replies":
         from agent.providers.offline.replying import Replies  # noqa: PLC0415 - no start needs it
 
-        return Replies(self._embedder)
+        phrases = self._open_phrases() if self._open_phrases else None
+        return Replies(self._embedder, phrases, self._called)

@@ -9,8 +9,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from agent.providers.offline.clauses import Clause
-from agent.providers.offline.measures import TIME
-from agent.providers.offline.senses import actions, closeness, hardware, things
+from agent.providers.offline.measures import TIME, Amount
+from agent.providers.offline.senses import actions, closeness, hardware, quantities, things
 from agent.providers.offline.slots import Filled, fill
 from agent.providers.offline.toolbox import ORDERS, Profile, Toolbox
 
@@ -62,8 +62,19 @@ def orders(clause: Clause) -> bool:
         return "delete" in clause.actions
     if clause.actions & ORDERS:
         return True
-    bare = not clause.marks & {"state", "question", "ask", "fact"}
+    bare = not clause.marks & {"state", "question", "ask", "fact", "above", "below"}
+    if (
+        bare
+        and "read" not in clause.actions
+        and (clause.aims or any(_is_level(one) for one in clause.amounts))
+    ):
+        return True
     return bool(clause.values) and bare and "read" not in clause.actions
+
+
+def _is_level(amount: Amount) -> bool:
+    """A share: said of an output, it is where that is to be."""
+    return amount.is_part or (amount.unit is not None and amount.unit.kind == "share")
 
 
 def readings(clause: Clause, box: Toolbox, *, acting: bool) -> list[Reading]:
@@ -76,6 +87,7 @@ def readings(clause: Clause, box: Toolbox, *, acting: bool) -> list[Reading]:
 def strangers(reading: Reading, clause: Clause, words: AbstractSet[str]) -> frozenset[str]:
     """Known things in a clause that neither these words nor the arguments account for."""
     measures = {sense for piece in clause.measures for sense in piece.senses}
+    measures |= levels_told(reading.profile, clause)
     used = reading.filled.explained | {
         said for said in clause.things if any(closeness(word, {said}) for word in words)
     }
@@ -84,6 +96,12 @@ def strangers(reading: Reading, clause: Clause, words: AbstractSet[str]) -> froz
     return frozenset(
         said for said in clause.things - used - told - measures if not said.startswith("~")
     )
+
+
+def levels_told(profile: Profile, clause: Clause) -> frozenset[str]:
+    """Words for what a level is, where the tool sets one: brightness, speed, position."""
+    shares = any(one.unit and one.unit.kind == "share" for one in profile.parameters)
+    return clause.things & quantities().keys() - {"temperature"} if shares else frozenset()
 
 
 def _scored(profile: Profile, clause: Clause, box: Toolbox) -> Reading:

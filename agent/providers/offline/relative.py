@@ -65,7 +65,7 @@ def is_relative(clause: Clause) -> bool:
     """It orders more or less, and nothing else."""
     marks = clause.marks
     one_way = ("more" in marks) != ("less" in marks)
-    if not one_way or marks & (_OTHERWISE_MEANT - {"question"}) or clause.doubted:
+    if not one_way or marks & (_OTHERWISE_MEANT - {"question"}) or clause.doubted or clause.aims:
         return False
     asked = "question" in marks and "request" not in marks
     other = clause.actions - {"switch", "set", "move"} or clause.paths or "negate" in marks

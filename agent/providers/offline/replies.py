@@ -22,7 +22,7 @@ from agent.providers.offline.plan import (
 from agent.providers.offline.slots import best_choices, fitting_number
 
 _ORDINALS = ("first", "second", "third")
-_CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS})
+_CONFIRMING = frozenset({Reason.CONFIRM, Reason.FORGET_THIS, Reason.PHRASE})
 
 
 def replied(asked: Ask, text: str, clauses: Sequence[Clause]) -> Step | None:

@@ -6,7 +6,7 @@ answer. It never raises on any text, and never acts on what it only half underst
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from agent.embeddings.base import Embedder
@@ -14,9 +14,14 @@ from agent.messages import ToolCall, ToolSpec
 from agent.providers.base import ChatRequest, ChatResponse, Stop
 from agent.providers.offline.answers import answer
 from agent.providers.offline.conversation import Exchange, Turn, turns_of
+from agent.providers.offline.everything import all_at_rest, told_at_rest
+from agent.providers.offline.later import UNTIL
+from agent.providers.offline.learnt import Learnt
 from agent.providers.offline.likeness import Likenesses
+from agent.providers.offline.manners import manners
+from agent.providers.offline.nearest import narrowed, nearest
 from agent.providers.offline.pieces import analyse
-from agent.providers.offline.plan import Ask, Do, Order, Step, Tell
+from agent.providers.offline.plan import Ask, Do, Order, Say, Step, Tell
 from agent.providers.offline.recalled import contents_by_key, forgotten, source_asked, told
 from agent.providers.offline.recent import FAILURE
 from agent.providers.offline.remembering import FORGET, LIST, RECALL, SOURCE, UNWATCH
@@ -29,6 +34,7 @@ from agent.providers.offline.toolbox import (
 )
 from agent.providers.offline.voices import voices_of
 from agent.providers.offline.wording import Voice
+from agent.storage.phrases import Phrases
 
 # What shows the other tools to models that are not shown all of them
 _SEARCH = "tool_search"
@@ -36,33 +42,83 @@ _SEARCH = "tool_search"
 if TYPE_CHECKING:
     from agent.providers.offline.understanding import Understanding
 
+# What is answered where a message was not understood, or not all of it
+_NOT_UNDERSTOOD = frozenset({"not_understood", "unaccounted", "not_plain"})
 # What was only looked up to find out what is meant, and is not told beside what was done then
 _LOOKED_UP = {
     MEMORY_FORGET: MEMORY_RECALL,
     MEMORY_SOURCE: MEMORY_RECALL,
     "watch_remove": "watch_list",
+    "_write": "time_now",
 }
 
 
 class Replies:
-    """Understands simple commands in six languages; `embedder` adds paraphrases where it can."""
+    """Makes the answers of the offline provider."""
 
-    def __init__(self, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        phrases: Phrases | None = None,
+        called: str = "Barnacle",
+    ) -> None:
         self._likenesses = Likenesses(embedder)
+        self._phrases = phrases
+        self._called = called
 
     async def to(self, request: ChatRequest) -> ChatResponse:
         box = toolbox(_every_tool(request))
         turns = turns_of(request.messages)
         if not turns:
-            return ChatResponse(_help(Voice("en"), box))
+            return ChatResponse(await self._help(Voice("en"), box))
         voices = voices_of(turns)
+        learnt = Learnt(self._phrases, request.person, request.conversation)
         pending = None
         for place in range(_asked_since(turns), len(turns) - 1):
             turn, voice = turns[place], voices[place]
             _, step = await self._step(turns[: place + 1], voice, box, pending)
+            if pending is None:
+                step = learnt.instead(step, turn.text, box, is_past=True)
             pending = step if isinstance(step, Ask) and _was_asked(step, turn, voice) else None
         understood, step = await self._step(turns, voices[-1], box, pending)
+        if not turns[-1].exchanges:
+            if pending is None or step == Say("not_understood"):
+                step = learnt.instead(step, turns[-1].text, box)
+            await learnt.note(step, turns[-1], pending)
+            key = manners(turns[-1].text, voices[-1].code, self._called)
+            if key is not None and pending is None and isinstance(step, (Say, Do)):
+                return _spoken(voices[-1].manners(key, self._called))
+            if step == Say("help"):
+                return _spoken(await self._help(voices[-1], box))
+            if isinstance(step, Say) and step.key in _NOT_UNDERSTOOD:
+                return _spoken(await self._refusal(step, turns[-1].text, voices[-1], box))
         return _response(step, turns[-1], understood, box, voices[-1])
+
+    async def _help(self, voice: Voice, box: Toolbox) -> str:
+        """What can be said here, each with a sentence that works."""
+        from agent.providers.offline.abilities import abilities  # noqa: PLC0415 - when it is asked
+
+        found = await abilities(box, voice, self._reader(voice, box))
+        if not found:
+            return f"{voice.say('no_tools')} {voice.say('connect')}"
+        lines = [f"- {one.line}: {voice.quoted(one.example)}" for one in found]
+        return "\n".join([voice.say("help"), *lines, voice.say("connect")])
+
+    async def _refusal(self, step: Say, text: str, voice: Voice, box: Toolbox) -> str:
+        """Why nothing was done, and the nearest that would have been."""
+        found = await nearest(text, box, voice, self._reader(voice, box))
+        shown = "" if found is None else voice.say("nearest_order", example=voice.quoted(found))
+        return voice.joined([voice.sentence(step), shown])
+
+    def _reader(self, voice: Voice, box: Toolbox) -> Callable[[str], Awaitable[Step]]:
+        """Tells what a sentence would come to, if it were the first that is said."""
+        from agent.providers.offline.understanding import understand  # noqa: PLC0415 - as below
+
+        async def read(said: str) -> Step:
+            analysis = analyse(said, voice.code, box.names)
+            return (await understand(analysis, box, [], None, Likenesses(None))).step
+
+        return read
 
     async def _step(
         self, turns: Sequence[Turn], voice: Voice, box: Toolbox, pending: Ask | None
@@ -72,9 +128,19 @@ class Replies:
         from agent.providers.offline.understanding import understand  # noqa: PLC0415 - see above
 
         *past, turn = turns
-        said = analyse(turn.text, voice.code)
+        said = analyse(turn.text, voice.code, box.names)
         understood = await understand(said, box, past, pending, self._likenesses)
-        return understood, _after_calls(understood.step, turn, box, voice)
+        step = narrowed(understood.step, voice)
+        if isinstance(step, Do) and step.purpose == UNTIL and len(turn.exchanges) == 1:
+            from agent.providers.offline.understanding import understand_until  # noqa: PLC0415 - as above
+
+            now = turn.exchanges[0].result
+            return understood, await understand_until(said, box, past, self._likenesses, now)
+        return understood, _after_calls(step, turn, box, voice)
+
+
+def _spoken(text: str) -> ChatResponse:
+    return ChatResponse(text, heeds_only_this_turn=True)
 
 
 def _every_tool(request: ChatRequest) -> Sequence[ToolSpec]:
@@ -98,7 +164,7 @@ def _after_first(purpose: str, turn: Turn, box: Toolbox, voice: Voice) -> Step:
     if purpose == UNWATCH:
         from agent.providers.offline.watching import no_longer  # noqa: PLC0415 - it is rare
 
-        return no_longer(analyse(turn.text, voice.code), recalled.result, box)
+        return no_longer(analyse(turn.text, voice.code, box.names), recalled.result, box)
     if recalled.order.tool != MEMORY_RECALL:
         return Tell()
     if purpose == SOURCE:
@@ -125,19 +191,26 @@ def _response(
     elif isinstance(step, Tell):
         text = _results(turn.exchanges, understood, box, voice)
     else:
-        text = _help(voice, box) if step.key == "help" else voice.sentence(step)
-    return ChatResponse(text, heeds_only_this_turn=True)
+        text = voice.sentence(step)
+    return _spoken(text)
 
 
 def _results(
     exchanges: Sequence[Exchange], understood: "Understanding", box: Toolbox, voice: Voice
 ) -> str:
+    meant = understood.step
+    orders = meant.orders if isinstance(meant, Do) else ()
+    if len(orders) > 1 and tuple(one.order for one in exchanges) == orders == all_at_rest(box):
+        return told_at_rest(exchanges, box, voice)
     done = exchanges[-1].order.tool
     looked_up = next((before for tool, before in _LOOKED_UP.items() if done.endswith(tool)), "")
     recalls = [one for one in exchanges[:-1] if looked_up and one.order.tool.endswith(looked_up)]
     contents = contents_by_key([one.result for one in recalls])
     shown = [one for one in exchanges if one not in recalls]
-    return answer(shown, box, voice, understood.asked, contents)
+    told = answer(shown, box, voice, understood.asked, contents)
+    step = understood.step
+    beside = step.beside if isinstance(step, Do) else None
+    return told if beside is None else voice.joined([told, voice.sentence(beside)])
 
 
 def _calls(orders: Sequence[Order]) -> tuple[ToolCall, ...]:
@@ -148,13 +221,6 @@ def _calls(orders: Sequence[Order]) -> tuple[ToolCall, ...]:
 
 def _json(order: Order) -> str:
     return json.dumps(order.arguments, ensure_ascii=False, separators=(",", ":"))
-
-
-def _help(voice: Voice, box: Toolbox) -> str:
-    lines = [f"- {line}" for line in voice.help_lines(box)]
-    if not lines:
-        return f"{voice.say('no_tools')} {voice.say('connect')}"
-    return "\n".join([voice.say("help"), *lines, voice.say("connect")])
 
 
 def _asked_since(turns: Sequence[Turn]) -> int:

@@ -32,6 +32,19 @@ def hardware() -> frozenset[str]:
 
 
 @cache
+def kinds() -> frozenset[str]:
+    """Kinds of things that are no light."""
+    told = concepts()
+    return frozenset((*told["hardware"], *told["openings"])) - frozenset(told["lights"])
+
+
+@cache
+def lights() -> frozenset[str]:
+    """Words that only say that a thing is a light."""
+    return frozenset(concepts()["lights"])
+
+
+@cache
 def quantities() -> Mapping[str, Sequence[str]]:
     """What can be more or less, and the things that it belongs to."""
     told: Mapping[str, Sequence[str]] = concepts()["quantities"]

@@ -11,6 +11,7 @@ from typing import Any
 
 from agent.providers.offline.clauses import Clause
 from agent.providers.offline.measures import Amount, converted
+from agent.providers.offline.names import PLACE
 from agent.providers.offline.senses import SAME, closeness, neighbours
 from agent.providers.offline.toolbox import Choice, Name, Parameter, Profile
 
@@ -21,6 +22,8 @@ _PER_WORD = 0.2
 _SPELLED_OUT = 0.1
 # Called by another name, it is meant a little less than what has that name for its own
 _ALIAS = 0.9
+# Called by what its owner calls it
+_OWN = 0.5
 # Closer than this, two choices are one question
 _TIE = 0.04
 
@@ -64,8 +67,10 @@ def fill(profile: Profile, clause: Clause) -> Filled:
             named = max(named, fit)
         for choice in best:
             explained |= _explained(choice, clause.spelling, said)
+    _turn(profile, clause, arguments)
     switched = _fill_booleans(profile, said, arguments)
     numbers = _fill_numbers(profile, clause, arguments)
+    switched = _fill_level(profile, clause, arguments) or switched
     _fill_paths(profile, clause, arguments)
     switched = switched or any(
         one.switches and (one.name in arguments or one.name in tied) for one in profile.parameters
@@ -104,6 +109,7 @@ def _best(
 def _ranked(
     choices: tuple[Choice, ...], spelling: str, said: AbstractSet[str], *, whole: bool
 ) -> tuple[float, tuple[Choice, ...]]:
+    choices = _own(choices, said)
     fits = [(_fit(choice, spelling, said, whole=whole), choice) for choice in choices]
     best = max((fit for fit, _ in fits), default=0.0)
     if best <= 0:
@@ -111,8 +117,23 @@ def _ranked(
     return best, tuple(choice for fit, choice in fits if fit > best - _TIE)
 
 
+def _own(choices: tuple[Choice, ...], said: AbstractSet[str]) -> tuple[Choice, ...]:
+    """Those that were called by their own names, or that are where it was said, if any are."""
+    there = tuple(one for one in choices if said & {f"{PLACE}{at}" for at in one.facts.places})
+    named = tuple(one for one in there or choices if one.mark in said)
+    # A name of which only a part is in the owner's language: 红色 led
+    longer = tuple(
+        choice
+        for choice in there or choices
+        if choice.name.senses <= said and any(one.name.senses < choice.name.senses for one in named)
+    )
+    return longer or named or there or choices
+
+
 def _fit(choice: Choice, spelling: str, said: AbstractSet[str], *, whole: bool) -> float:
     """How well the best of a choice's names was said; its own counts a little more."""
+    if choice.mark in said:
+        return SAME + _OWN
     own = _name_fit(choice.name, spelling, said, whole=whole)
     also = [_name_fit(alias, spelling, said, whole=whole) for alias in choice.aliases]
     return max(own, _ALIAS * max(also, default=0.0))
@@ -131,8 +152,22 @@ def _name_fit(name: Name, spelling: str, said: AbstractSet[str], *, whole: bool)
 def _explained(choice: Choice, spelling: str, said: AbstractSet[str]) -> set[str]:
     """What was said of this choice, by any of its names that fit."""
     names = [n for n in (choice.name, *choice.aliases) if _name_fit(n, spelling, said, whole=False)]
-    senses = frozenset().union(*(name.senses for name in names))
+    places = {f"{PLACE}{place}" for place in choice.facts.places}
+    senses = frozenset({choice.mark, *places}).union(*(name.senses for name in names))
     return {one for one in said if one in senses or neighbours(one) & senses}
+
+
+def _turn(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> None:
+    """Open and closed, for what is open while it is off."""
+    device, switch = profile.device, profile.switch
+    if device is None or switch is None or switch.name not in arguments:
+        return
+    chosen = next((one for one in device.choices if one.value == arguments.get(device.name)), None)
+    if chosen is None or chosen.facts.opens != "off" or not clause.values <= {"open", "closed"}:
+        return
+    others = [one.value for one in switch.choices if one.value != arguments[switch.name]]
+    if clause.values and len(others) == 1:
+        arguments[switch.name] = others[0]
 
 
 def _fill_booleans(profile: Profile, said: AbstractSet[str], arguments: dict[str, Any]) -> bool:
@@ -141,6 +176,36 @@ def _fill_booleans(profile: Profile, said: AbstractSet[str], arguments: dict[str
     if wanted and booleans:
         arguments[booleans[0].name] = wanted > 0
     return bool(wanted and booleans)
+
+
+def _fill_level(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> bool:
+    """On and off of an output that takes a level: its ends."""
+    level = level_parameter(profile)
+    if level is None or level.name in arguments or clause.numbers:
+        return False
+    on, off = clause.values & {"on", "open", "high"}, clause.values & {"off", "closed", "low"}
+    if bool(on) == bool(off):
+        return False
+    device = profile.device
+    value = None if device is None else arguments.get(device.name)
+    opens = next(
+        (one.facts.opens for one in (device.choices if device else ()) if one.value == value), "on"
+    )
+    turned = clause.values <= {"open", "closed"} and opens == "off"
+    end = level.maximum if bool(on) != turned else level.minimum
+    arguments[level.name] = fitting_number(level, end or 0.0)
+    return True
+
+
+def level_parameter(profile: Profile) -> Parameter | None:
+    """The share that a tool sets of one of its devices, between two ends."""
+    shares = [
+        one
+        for one in profile.parameters
+        if one.unit and one.unit.kind == "share" and one.minimum is not None
+    ]
+    usable = profile.acts and profile.device is not None and profile.switch is None
+    return shares[0] if usable and len(shares) == 1 and shares[0].maximum is not None else None
 
 
 def _fill_numbers(profile: Profile, clause: Clause, arguments: dict[str, Any]) -> int:

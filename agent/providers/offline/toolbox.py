@@ -6,26 +6,29 @@ speech is simply never complete.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache
 from typing import Any
 
 from agent.messages import Effect, ToolSpec
 from agent.providers.offline.clauses import clauses_of
+from agent.providers.offline.facts import NO_FACTS, Facts, facts_in
 from agent.providers.offline.language import detect
-from agent.providers.offline.lexicon import variants
+from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
 from agent.providers.offline.measures import Unit, unit_told
-from agent.providers.offline.pieces import analyse
-from agent.providers.offline.senses import actions, things, values
-from agent.providers.offline.units import split, tidy
+from agent.providers.offline.names import GROUP, NO_LIGHT, NO_NAMES, PLACE, THING, Names
+from agent.providers.offline.pieces import Piece, analyse
+from agent.providers.offline.senses import actions, kinds, lights, things, values
+from agent.providers.offline.units import Kind, split, tidy
 
+# A single word may be said of anything
+_NAME_WORDS = 2
 # Descriptions say what they say at the beginning
 _ABOUT_CHARS = 600
 # Tools change with the hardware: a few sets of them are remembered
 _REMEMBERED_PROFILES = 256
+_NUMBER_BORDER = re.compile(r"(?<=[a-z]{2})(?=[0-9])")
 _WORD_BORDER = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-./]+")
-# How a schema's description tells what else its choices are called: led (blue led, lamp)
-_ALIASES = re.compile(r"(?:^|,)([^(),]{1,60})\(([^()]{1,200})\)")
 
 MEMORY_STORE = "memory_store"
 MEMORY_RECALL = "memory_recall"
@@ -39,6 +42,8 @@ _MEMORY = frozenset(
         DATASHEET_SEARCH,
     }
 )
+# What they are about is read by ways of their own
+_TIMED = frozenset({"timer_start", "timer_change", "timer_cancel", "timer_list", "reminder_set"})
 _WATCHES = ("watch_add", "watch_list", "watch_remove")
 # Their arguments take a language model: words alone would fill them with anything
 _FOR_MODELS = frozenset(
@@ -67,11 +72,24 @@ class Choice:
     text: str
     name: Name
     aliases: tuple[Name, ...] = ()
+    facts: Facts = NO_FACTS
+
+    @property
+    def shown(self) -> str:
+        """What it is called in an answer: its owner's word where its own name is a number."""
+        numbered = any(char.isdigit() for char in self.text)
+        return self.facts.aliases[0] if numbered and self.facts.aliases else self.text
+
+    @property
+    def mark(self) -> str:
+        """The sense that its own names have in a sentence."""
+        return f"{THING}{self.text}"
 
     @property
     def senses(self) -> frozenset[str]:
         """The senses of all its names."""
-        return self.name.senses.union(*(alias.senses for alias in self.aliases))
+        own = self.name.senses | {self.mark}
+        return own.union(*(alias.senses for alias in self.aliases))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +121,7 @@ class Parameter:
     def switches(self) -> bool:
         """It takes on and off, or the like."""
         named = {sense for choice in self.choices for sense in choice.name.senses}
-        return self.kind == "boolean" or (bool(self.choices) and named <= values())
+        return self.kind == "boolean" or (len(self.choices) > 1 and named <= values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +132,8 @@ class Profile:
     words: frozenset[str]
     about: frozenset[str]
     parameters: tuple[Parameter, ...]
+    # What its things are called, and the senses of those names
+    names: Mapping[tuple[str, ...], frozenset[str]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -145,6 +165,7 @@ class Toolbox:
     profiles: tuple[Profile, ...]
     # Tools that are found by their words
     speakable: tuple[Profile, ...]
+    names: Names = NO_NAMES
 
     def find(self, name: str) -> Profile | None:
         return next((profile for profile in self.profiles if profile.name == name), None)
@@ -166,13 +187,21 @@ class Toolbox:
 def toolbox(specs: Sequence[ToolSpec]) -> Toolbox:
     profiles = tuple(_profile(_Key(spec)) for spec in specs)
     speakable = tuple(one for one in profiles if not _is_apart(one.name))
-    return Toolbox(profiles, speakable)
+    return Toolbox(profiles, speakable, _all_names(speakable))
+
+
+def _all_names(profiles: Sequence[Profile]) -> Names:
+    senses: dict[tuple[str, ...], frozenset[str]] = {}
+    for profile in profiles:
+        for texts, own in profile.names.items():
+            senses[texts] = senses.get(texts, frozenset()) | own
+    return Names({texts: sorted(found) for texts, found in senses.items()})
 
 
 def _is_apart(name: str) -> bool:
     # What somebody else calls a tool says nothing about our words
     is_foreign = name.startswith("mcp_")
-    return is_foreign or name in _MEMORY | _FOR_MODELS or name.endswith(_WATCHES)
+    return is_foreign or name in _MEMORY | _FOR_MODELS | _TIMED or name.endswith(_WATCHES)
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -206,15 +235,94 @@ def _profile(key: _Key) -> Profile:
     properties = _table(spec.parameters.get("properties"))
     required = spec.parameters.get("required")
     needed = frozenset(map(str, required)) if isinstance(required, (list, tuple)) else frozenset()
+    parameters = tuple(
+        _parameter(name, _table(schema), spec.description, required=name in needed)
+        for name, schema in properties.items()
+    )
+    device = next((one for one in parameters if one.choices and not one.switches), None)
+    if device is not None:
+        called = _called(device)
+        parameters = tuple(called if one is device else one for one in parameters)
     return Profile(
         spec=spec,
         words=words_of(spec.name),
         about=words_of(spec.description[:_ABOUT_CHARS]),
-        parameters=tuple(
-            _parameter(name, _table(schema), spec.description, required=name in needed)
-            for name, schema in properties.items()
-        ),
+        parameters=parameters,
+        names={} if device is None or _is_apart(spec.name) else _names_of(device.choices),
     )
+
+
+def _called(device: Parameter) -> Parameter:
+    """What it works on, by names that say nothing of what is done: lock, stop, run."""
+    choices = tuple(
+        replace(one, name=_of_thing(one.name), aliases=tuple(map(_of_thing, one.aliases)))
+        for one in device.choices
+    )
+    return replace(device, choices=choices)
+
+
+def _of_thing(name: Name) -> Name:
+    said = name.senses - values() - actions()
+    return name if said else Name(frozenset({f"~{name.spelling.strip()}"}), name.spelling)
+
+
+def _names_of(choices: Sequence[Choice]) -> dict[tuple[str, ...], frozenset[str]]:
+    """All that these things, their places and their groups are called."""
+    found: dict[tuple[str, ...], frozenset[str]] = {}
+    for choice in choices:
+        facts = choice.facts
+        called: list[tuple[str, set[str]]]
+        called = [(name, {choice.mark}) for name in (choice.text, *facts.aliases)]
+        called += [(name, {choice.mark, GROUP}) for name in facts.groups]
+        called += [(name, {f"{PLACE}{name}"}) for name in facts.places]
+        for name, senses in called:
+            spelled = spelling_of(name).split()
+            other = frozenset() if lights_only(name) else {NO_LIGHT}
+            for texts in _spellings(spelled) if not _is_grammar(name) else ():
+                found[texts] = found.get(texts, frozenset()) | senses | other
+    return found
+
+
+def _spellings(texts: Sequence[str]) -> list[tuple[str, ...]]:
+    """A name as it is written, and with its number apart: heater1, heater 1."""
+    apart = [part for text in texts for part in _NUMBER_BORDER.split(text)]
+    return list(dict.fromkeys(one for one in (tuple(texts), tuple(apart)) if one))
+
+
+def lights_only(name: str) -> bool:
+    """Nothing in a name says that it is something else than a light, nor how it ends."""
+    last = spelling_of(name).split()[-1:]
+    joined = "".join(spelling_of(name).split())
+    ends = any(joined.endswith(form) or "".join(last).endswith(form) for form in _other_kinds())
+    return not ends and not words_of(name) & kinds()
+
+
+@cache
+def _other_kinds() -> tuple[str, ...]:
+    """What things that are no light are called, in every language."""
+    return tuple(
+        "".join(form.units)
+        for code in LANGUAGES
+        for forms in lexicon(code).forms.values()
+        for form in forms
+        if kinds().intersection(form.senses) and len("".join(form.units)) > 1
+    )
+
+
+def bare_light(pieces: Sequence[Piece], choices: Sequence[Choice]) -> Choice | None:
+    """The light whose name, of two words or more, is all that was said: it is wanted on."""
+    spoken = [piece for piece in pieces if piece.kind is not Kind.MARK]
+    if len(spoken) != 1 or spoken[0].width < _NAME_WORDS or len(spoken[0].senses) != 1:
+        return None
+    named = [one for one in choices if one.mark in spoken[0].senses]
+    is_light = bool(words_of(spoken[0].text) & lights())
+    return named[0] if len(named) == 1 and is_light else None
+
+
+def _is_grammar(name: str) -> bool:
+    """It says nothing but what is done and how: an output called "on" is called nothing."""
+    pieces = analyse(_WORD_BORDER.sub(" ", name), "en").pieces
+    return all(piece.senses and not things(piece.senses) for piece in pieces)
 
 
 def _parameter(
@@ -223,12 +331,13 @@ def _parameter(
     options = schema.get("enum")
     kind = schema.get("type")
     longest = _number(schema.get("maxLength"))
-    about = str(schema.get("description", ""))[:_ABOUT_CHARS]
+    described = str(schema.get("description", ""))
+    about = described[:_ABOUT_CHARS]
     return Parameter(
         name=name,
         kind=kind if isinstance(kind, str) else "",
         required=required,
-        choices=_choices(options, about) if isinstance(options, (list, tuple)) else (),
+        choices=_choices(options, described) if isinstance(options, (list, tuple)) else (),
         minimum=_number(schema.get("minimum")),
         maximum=_number(schema.get("maximum")),
         shortest=int(_number(schema.get("minLength")) or 0),
@@ -246,15 +355,11 @@ def _kept_by(name: str, tool_about: str) -> int | None:
 
 def _choices(options: Sequence[Any], description: str) -> tuple[Choice, ...]:
     texts = [(option, str(option)) for option in options if isinstance(option, (str, int, float))]
-    aliases = {name.strip(): also for name, also in _ALIASES.findall(description)}
+    told = facts_in(description)
     return tuple(
-        Choice(
-            option,
-            text,
-            name_of(text),
-            tuple(name_of(alias) for alias in aliases.get(text, "").split(",") if alias.strip()),
-        )
+        Choice(option, text, name_of(text), tuple(map(name_of, facts.aliases)), facts)
         for option, text in texts
+        for facts in [told.get(text, NO_FACTS)]
     )
 
 

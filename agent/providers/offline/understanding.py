@@ -6,6 +6,7 @@ is read in its place. Only the person's own message is understood, never what to
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from agent.providers.offline.clauses import Clause, clauses_of
 from agent.providers.offline.commands import command, tool_step
@@ -13,14 +14,29 @@ from agent.providers.offline.conversation import Turn
 from agent.providers.offline.documents import lookup
 from agent.providers.offline.files import writing
 from agent.providers.offline.followups import followup
+from agent.providers.offline.later import timed, until
 from agent.providers.offline.likeness import VERY_ALIKE, Found, Likenesses
+from agent.providers.offline.offers import misquoted
 from agent.providers.offline.origins import about_origin
 from agent.providers.offline.pieces import Analysis, analyse
-from agent.providers.offline.plan import MAX_CALLS, Ask, Do, Order, Say, Step
+from agent.providers.offline.plan import (
+    MAX_CALLS,
+    Ask,
+    Do,
+    Draft,
+    Order,
+    Say,
+    Step,
+    confirmation,
+    step_of,
+)
+from agent.providers.offline.refusals import refusal
 from agent.providers.offline.remembering import about_memory, asks_memory
 from agent.providers.offline.replies import overrides, replied
 from agent.providers.offline.senses import hardware
+from agent.providers.offline.timers import about_timers
 from agent.providers.offline.toolbox import ORDERS, Toolbox
+from agent.providers.offline.verifier import Scope, fault_in
 from agent.providers.offline.watching import watching
 
 _ASKING = frozenset({"question", "ask", "fact"})
@@ -38,6 +54,10 @@ class Understanding:
     analysis: Analysis
     clauses: tuple[Clause, ...]
     step: Step
+    # It answers a question that was asked before
+    replied: bool = False
+    # A sentence of the vocabulary that was read in its place, word for word the same
+    instead: Analysis | None = None
 
     @property
     def asked(self) -> frozenset[str]:
@@ -53,23 +73,75 @@ async def understand(
     likenesses: Likenesses,
 ) -> Understanding:
     """The step for a message after the turns of the past; there is always one."""
+    reads = partial(_of_text, analysis.code, box, past, likenesses)
+    if (step := await timed(analysis, box, reads)) is not None:
+        return Understanding(analysis, clauses_of(analysis), step)
+    understood = await _read(analysis, box, past, pending, likenesses)
+    return replace(understood, step=_verified(understood, box))
+
+
+async def understand_until(
+    analysis: Analysis, box: Toolbox, past: Sequence[Turn], likenesses: Likenesses, now: str
+) -> Step:
+    """The step for an order until a time, once it is known what time it is now."""
+    return await until(analysis, now, box, partial(_of_text, analysis.code, box, past, likenesses))
+
+
+async def _of_text(
+    code: str, box: Toolbox, past: Sequence[Turn], likenesses: Likenesses, text: str
+) -> Step:
+    """The step for a part of a message, as if it had been said alone."""
+    said = analyse(text, code, box.names)
+    return (await understand(said, box, past, None, likenesses)).step
+
+
+def _verified(understood: Understanding, box: Toolbox) -> Step:
+    """The step, or what is said in its place where the message does not say all of it."""
+    step = understood.step
+    if isinstance(step, Ask) and not (step.earlier or understood.replied):
+        word = misquoted(step, understood.analysis)
+        return step if word is None else refusal(word, box)
+    if not isinstance(step, Do):
+        return step
+    said = understood.instead or understood.analysis
+    scope = Scope.REPLY if understood.replied else Scope.EARLIER if step.earlier else Scope.MESSAGE
+    fault = fault_in(step.orders, said, box, scope)
+    if fault is None:
+        return step
+    drafts = [
+        Draft(profile, one.arguments) for one in step.orders if (profile := box.find(one.tool))
+    ]
+    if fault.is_half_named and not fault.word and len(drafts) == 1:
+        return step_of((confirmation(tuple(drafts), ""),))
+    return refusal(fault.word, box)
+
+
+async def _read(
+    analysis: Analysis,
+    box: Toolbox,
+    past: Sequence[Turn],
+    pending: Ask | None,
+    likenesses: Likenesses,
+) -> Understanding:
     clauses = clauses_of(analysis)
     step = _by_words(analysis, clauses, box, past)
     if pending is not None and not overrides(step, clauses, pending):
         reply = replied(pending, analysis.text, _said(analysis, clauses))
         if reply is not None:
-            return Understanding(analysis, clauses, _heeding(reply, pending))
+            return Understanding(analysis, clauses, _heeding(reply, pending), replied=True)
     if not isinstance(step, Do) or not _acts(step, box):
         step = followup(analysis, clauses, box, past) or step
+    instead: Analysis | None = None
     if step is None or _leaves_words(step, clauses, box):
-        step = await _by_likeness(analysis, clauses, box, likenesses, step) or step
+        alike = await _by_likeness(analysis, clauses, box, likenesses, step)
+        step, instead = alike or (step, None)
     if step is None:
         step = (
             _without_board(clauses, box)
             or asks_memory(analysis, clauses, box)
             or _otherwise(analysis, box)
         )
-    return Understanding(analysis, clauses, step)
+    return Understanding(analysis, clauses, step, instead=instead)
 
 
 def _heeding(reply: Step, asked: Ask) -> Step:
@@ -84,6 +156,7 @@ def _by_words(
 ) -> Step | None:
     return (
         about_origin(analysis, box, past)
+        or about_timers(analysis, box)
         or about_memory(analysis, box)
         or lookup(analysis, clauses, box)
         or watching(analysis, clauses, box)
@@ -131,26 +204,28 @@ async def _by_likeness(
     box: Toolbox,
     likenesses: Likenesses,
     weak: Step | None,
-) -> Step | None:
+) -> tuple[Step, Analysis | None] | None:
     """The step of what this message is most like, at least as like as a weak step asks for."""
     marks = frozenset().union(*(clause.marks for clause in clauses))
     for found in await likenesses.sentences(analysis):
         if weak is not None and found.likeness < VERY_ALIKE:
             break
-        step = _read_instead(found, marks, box)
+        said = analyse(found.means, found.code, box.names)
+        step = _read_instead(found, said, marks, box)
         if step is not None:
-            return step
+            return step, said if found.sure else None
     if weak is not None or marks & _TELLING:
         return None
     profile = await likenesses.tool(analysis, box.speakable)
-    return None if profile is None else tool_step(profile, clauses, asked=bool(marks & _ASKING))
+    step = None if profile is None else tool_step(profile, clauses, asked=bool(marks & _ASKING))
+    return None if step is None else (step, None)
 
 
-def _read_instead(found: Found, marks: frozenset[str], box: Toolbox) -> Step | None:
+def _read_instead(found: Found, said: Analysis, marks: frozenset[str], box: Toolbox) -> Step | None:
     """The step of another sentence, in the mood of the message."""
     read = [
         replace(clause, colours=clause.colours | (marks & _MOOD), doubted=not found.sure)
-        for clause in clauses_of(analyse(found.means, found.code))
+        for clause in clauses_of(said)
     ]
     if not found.sure and "negate" in marks:
         return None

@@ -20,11 +20,18 @@ _HANGUL = "\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3"
 _UNSPACED = f"{_HAN}{_KANA}{_HANGUL}"
 _SUFFIXES = "txt|md|json|csv|toml|ya?ml|log|py|ini|conf|html?|xml|pdf|jpe?g|png|wav|mp3|sh|dat"
 
+# Little words that French and Italian write together with the next one: l'eau, dell'acqua
+_ELIDED = (
+    "l|d|qu|j|n|m|t|s|c|v|jusqu|lorsqu|puisqu|un|gl|dell|all|nell|sull|dall|quell|quest|dov|com"
+    "|cos|bell"
+)
+
 _UNIT = re.compile(
     rf"""(?P<path>[~./]*[a-z0-9_-]+(?:[/.][a-z0-9_-]+){{0,8}}\.(?:{_SUFFIXES})(?![a-z0-9_]))
     |(?P<number>\d{{1,15}}(?:[.,:]\d{{1,15}})*)
     |(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<hangul>[{_HANGUL}])
-    |(?P<word>(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)*)
+    |(?P<word>(?<!\w)(?:{_ELIDED})'(?=[^\W\d_]|$)
+        |(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)*)
     |(?P<mark>[^\w\s]|\n)""",
     re.VERBOSE,
 )
@@ -69,6 +76,15 @@ def tidy(text: str) -> str:
     return unicodedata.normalize("NFC", sound)
 
 
+def is_in(char: str, encoding: str) -> bool:
+    """A country's own character set has it."""
+    try:
+        char.encode(encoding)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def split(text: str, variants: Mapping[str, str]) -> tuple[Unit, ...]:
     """The units of the first `MAX_CHARS` of tidy text."""
     pieces = [_fold(char, variants) for char in text[:MAX_CHARS]]
@@ -78,9 +94,17 @@ def split(text: str, variants: Mapping[str, str]) -> tuple[Unit, ...]:
     for match in _UNIT.finditer("".join(pieces)):
         start, end = places[match.start()], places[match.end() - 1] + 1
         kind = Kind(match.lastgroup)
-        units.append(Unit(match.group(), kind, start, end, match.start() == last_end))
+        word = _accented(text[start:end]) or match.group()
+        units.append(Unit(word, kind, start, end, match.start() == last_end))
         last_end = match.end()
     return tuple(units)
+
+
+def _accented(letter: str) -> str:
+    """A word of one letter keeps its accent: è is no e; empty for anything else."""
+    folded = unicodedata.normalize("NFKC", letter).casefold()
+    is_latin = len(folded) == 1 and "\xdf" < folded <= _LAST_LATIN
+    return folded if is_latin and folded.isalpha() else ""
 
 
 def _fold(char: str, variants: Mapping[str, str]) -> str:

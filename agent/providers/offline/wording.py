@@ -6,13 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.providers.offline.lexicon import lexicon, traditional, variants
+from agent.providers.offline.manners import answer_of
+from agent.providers.offline.measures import TIME
 from agent.providers.offline.plan import Draft, Need, Option, Order, Reason, Say
-from agent.providers.offline.toolbox import Parameter, Profile, Toolbox, words_of
+from agent.providers.offline.toolbox import Parameter, Profile, words_of
+from agent.providers.offline.units import is_in
 
 # More digits than a sensor has only look exact
 _DIGITS = 4
 # At the end of a tool's name they say what it does, not what with
 _VERBS = frozenset({"set", "read", "write", "get"})
+# Units of time, the longest first
+_SPANS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+_SECOND_MS = 1000
+# Words of tools' names that say nothing to a person
+_TECHNICAL = _VERBS | {"board", "gpio", "pwm", "adc", "mcu", "i2c", "uart"}
 # A name longer than this is not a name
 _NAME_CHARS = 60
 
@@ -27,14 +35,37 @@ class Voice:
     @classmethod
     def for_text(cls, code: str, text: str) -> "Voice":
         """The voice that answers a text of this language."""
-        old = code == "zh" and any(char in variants() for char in text)
-        return cls(code, old)
+        return cls(code, code == "zh" and any(map(_is_traditional, text)))
 
     def say(self, key: str, **slots: str) -> str:
-        return self._write(self._table("say")[key], slots)
+        sentences = self._table("say")
+        # What is said of times stands beside the words of times
+        own = sentences if key in sentences else self._table("timing")["say"]
+        return self._write(own[key], slots)
+
+    def span(self, seconds: float) -> str:
+        """So long, in the units that tell it."""
+        units: Mapping[str, str] = self._table("timing")["span"]
+        rest = max(0, round(seconds))
+        told = []
+        for unit, unit_s in _SPANS:
+            number, rest = divmod(rest, unit_s)
+            if number:
+                told.append(self.written(units[unit].format(number)))
+        return self.joined(told) or self.written(units["s"].format(0))
+
+    def written(self, text: str) -> str:
+        """A text of the vocabulary in this voice's characters."""
+        return self._write(text.replace("{", "{{").replace("}", "}}"), {})
 
     def sentence(self, said: Say) -> str:
+        if said.key == "phrase_gone":
+            return self.say(said.key, thing=self.thing(said.slots["thing"]))
         return self.say(said.key, **said.slots)
+
+    def manners(self, key: str, called: str) -> str:
+        """A word back to small talk."""
+        return self._write(answer_of(key, self.code), {"name": called})
 
     def listing(self, items: Sequence[str], last: str) -> str:
         """Items with commas, and with `last` (`or`, `and`) before the last of them."""
@@ -61,8 +92,7 @@ class Voice:
         """What a thing is called in a sentence; an unknown name stays what it is."""
         labels = self._table("labels")
         bare = name.replace("_", " ")[:_NAME_CHARS]
-        senses = words_of(name)
-        label = labels.get(name) or (labels.get(min(senses)) if len(senses) == 1 else None)
+        label = self._label(name)
         if label is not None:
             return self._write(label, {})
         if any(char.isdigit() for char in name):
@@ -91,21 +121,56 @@ class Voice:
 
     def deed(self, order: Order, profile: Profile | None) -> str:
         """What an order does, as it follows "I could not"."""
-        deeds = self._table("deeds")
-        if order.tool in deeds:
+        lasts = order.arguments.get("for_seconds")
+        if not isinstance(lasts, (int, float)) or not lasts:
+            return self._deed_at_once(order, profile)
+        given = {name: one for name, one in order.arguments.items() if name != "for_seconds"}
+        deed = self._deed_at_once(Order(order.tool, given), profile)
+        return self.say("deed_for", deed=deed, span=self.span(float(lasts)))
+
+    def _deed_at_once(self, order: Order, profile: Profile | None) -> str:
+        if order.tool in self._table("deeds"):
             return self.deed_by(order.tool)
-        thing = self.thing(subject(order, profile))
+        thing = self._as_object(self._subject(order, profile))
+        if profile is None:
+            return self.deed_by("use", tool=thing)
         wanted = _wanted(order, profile)
-        number = _number_set(order, profile)
-        if number is not None:
-            unit = f" {number.unit.symbol}" if number.unit else ""
-            value = f"{self.value(order.arguments[number.name])}{unit}"
-            return self.deed_by("other", thing=thing, value=value)
-        if wanted is None:
-            reads = profile is not None and not profile.acts
-            return self.deed_by("read" if reads else "use", thing=thing, tool=_shown(order))
-        key = wanted if wanted in {"on", "off"} else "other"
-        return self.deed_by(key, thing=thing, value=self.value(wanted, thing))
+        if wanted is not None:
+            key = wanted if wanted in {"on", "off"} else "other"
+            return self.deed_by(str(key), thing=thing, value=self.value(wanted, thing))
+        return self._deed_with(_given(order, profile), order, profile, thing)
+
+    def _deed_with(
+        self, given: Sequence[Parameter], order: Order, profile: Profile, thing: str
+    ) -> str:
+        if profile.acts and len(given) == 1 and _lasts(given[0]):
+            return self.deed_by("on_for", thing=thing, value=self.argument(order, given[0]))
+        if profile.acts and given:
+            values = [self.argument(order, one, named=len(given) > 1) for one in given]
+            return self.deed_by("other", thing=thing, value=self.listing(values, "and"))
+        return self.deed_by("use" if profile.acts else "read", thing=thing, tool=thing)
+
+    def _subject(self, order: Order, profile: Profile | None) -> str:
+        """What an order is about; what only a tool is called by says nothing to a person."""
+        name = subject(order, profile)
+        if name in order.arguments.values() or self._label(name) is not None:
+            return self.thing(name)
+        words = [word for word in order.tool.split("_") if word not in _TECHNICAL]
+        return " ".join(words) or self.parameter(name)
+
+    def argument(self, order: Order, parameter: Parameter, *, named: bool = False) -> str:
+        """A value of an order with its unit, and what it is the value of."""
+        value = order.arguments[parameter.name]
+        symbol = parameter.unit.symbol if parameter.unit else ""
+        if symbol == "ms" and isinstance(value, (int, float)) and value >= _SECOND_MS:
+            value, symbol = value / _SECOND_MS, "s"
+        shown = f"{self.value(value)} {symbol}".strip()
+        return f"{self.parameter(parameter.name)} {shown}" if named else shown
+
+    def parameter(self, name: str) -> str:
+        """What an argument is called in a sentence."""
+        names = self._table("parameters")
+        return self._write(names.get(name.casefold(), names["{}"]), {})
 
     def deed_by(self, key: str, **slots: str) -> str:
         return self._write(self._table("deeds")[key], slots)
@@ -117,9 +182,22 @@ class Voice:
                 return self._write(own, {}) + english[len(known) :]
         return english
 
-    def help_lines(self, box: Toolbox) -> list[str]:
-        """What can be done with the tools that are there, one line each."""
-        return [line for profile in box.profiles for line in [self._help(profile)] if line]
+    def ability(self, key: str) -> str:
+        """An ability in a few words."""
+        return self._write(self._table("abilities")[key]["line"], {})
+
+    def examples(self, key: str) -> list[str]:
+        """Sentences of an ability, with their slots still open."""
+        templates: list[str] = self._table("abilities")[key]["say"]
+        return [one.translate(traditional()) if self.traditional else one for one in templates]
+
+    def fill(self, template: str, **slots: str) -> str:
+        return template.format_map(slots)
+
+    def label(self, name: str) -> str:
+        """A thing as it stands after a verb; empty where the language has no word for it."""
+        label = self._label(name)
+        return "" if label is None else self._as_object(self._write(label, {}))
 
     def question(self, need: Need) -> str:
         """A need as a question, with what must be said before it."""
@@ -129,9 +207,9 @@ class Voice:
         return self.joined([self.say(key, thing=slot), self._question(need)])
 
     def _question(self, need: Need) -> str:
-        if need.reason is Reason.CONFIRM:
+        if need.reason in {Reason.CONFIRM, Reason.PHRASE}:
             deeds = [self._deed_of(draft) for option in need.options for draft in option.drafts]
-            return self.say("confirm", deed=self.listing(deeds, "and"))
+            return self.say(need.reason.value, deed=self.listing(deeds, "and"))
         if need.reason is Reason.FORGET_THIS:
             return self.say("forget_this", memory=self.quoted(need.options[0].choice.text))
         if need.reason is Reason.FORGET_WHICH:
@@ -144,7 +222,7 @@ class Voice:
 
     def _fill_question(self, need: Need) -> str:
         parameter = need.parameter
-        name = self.quoted(parameter.name.replace("_", " ")) if parameter else ""
+        name = self.quoted(self.parameter(parameter.name)) if parameter else ""
         if parameter is None or parameter.minimum is None or parameter.maximum is None:
             return self.say("fill", name=name)
         low, high = self.number(parameter.minimum), self.number(parameter.maximum)
@@ -154,28 +232,24 @@ class Voice:
         text = option.choice.text
         if not text:
             return self._deed_of(option.drafts[0])
+        text = option.choice.shown
         return self.value(text) if text in self._table("values") else self.thing(text)
 
     def _deed_of(self, draft: Draft) -> str:
         return self.deed(Order(draft.profile.name, draft.arguments), draft.profile)
 
-    def _help(self, profile: Profile) -> str:
-        lines = self._table("help")
-        device = profile.device
-        names = [choice.text for choice in device.choices] if device else []
-        slots = {
-            "choices": self.listing([self.thing(name) for name in names], "and"),
-            "example": self.thing(names[0]) if names else "",
-        }
-        if profile.name in lines:
-            return self._write(lines[profile.name], slots)
-        if names and profile.acts and profile.switch:
-            return self._write(lines["switch"], slots)
-        if names and not profile.acts:
-            return self._write(lines["read"], slots)
-        if "temperature" in profile.words:
-            return self._write(lines["temperature"], slots)
-        return profile.spec.description.partition(". ")[0].rstrip(".")
+    def _label(self, name: str) -> str | None:
+        labels = self._table("labels")
+        senses = words_of(name)
+        found: str | None = labels.get(name)
+        return found or (labels.get(min(senses)) if len(senses) == 1 else None)
+
+    def _as_object(self, thing: str) -> str:
+        """As it stands after a verb: den Motor, not der Motor."""
+        for article, instead in lexicon(self.code).wording["objects"].items():
+            if thing.startswith(article):
+                return f"{instead}{thing.removeprefix(article)}"
+        return thing
 
     def _table(self, name: str) -> Mapping[str, Any]:
         table: Mapping[str, Any] = lexicon(self.code).wording[name]
@@ -188,30 +262,37 @@ class Voice:
         return template.format_map({**capitals, **slots}) if "{" in template else template
 
 
-def _shown(order: Order) -> str:
-    """A tool and its arguments, for a deed that no sentence is known for."""
-    name = order.tool.replace("_", " ")
-    given = ", ".join(f"{key}: {value}"[:_NAME_CHARS] for key, value in order.arguments.items())
-    return f"{name} ({given})" if given else name
+def _is_traditional(char: str) -> bool:
+    """It is written in Taiwan and Hong Kong, and not in simplified characters."""
+    return char in variants() or (is_in(char, "big5hkscs") and not is_in(char, "gb2312"))
 
 
 def subject(order: Order, profile: Profile | None) -> str:
     """The name of what an order is about: the device chosen, else the last thing in its name."""
     if profile is not None and profile.device is not None:
         chosen = order.arguments.get(profile.device.name)
+        known = next((one for one in profile.device.choices if one.value == chosen), None)
+        if known is not None:
+            return known.shown
         if isinstance(chosen, str):
             return chosen
     words = order.tool.split("_")
     return next((word for word in reversed(words) if word not in _VERBS), words[-1])
 
 
-def _number_set(order: Order, profile: Profile | None) -> Parameter | None:
-    """The one number that an order sets."""
-    if profile is None or not profile.acts or profile.switch is not None:
-        return None
-    numbers = [one for one in profile.parameters if one.kind in {"number", "integer"}]
-    given = [one for one in numbers if one.name in order.arguments and one.kept_by is None]
-    return given[0] if len(given) == 1 else None
+def _given(order: Order, profile: Profile) -> list[Parameter]:
+    """The arguments that say how much or what, without the thing and what stays as it is."""
+    return [
+        one
+        for one in profile.parameters
+        if one.name in order.arguments
+        and one is not profile.device
+        and (one.kept_by is None or order.arguments[one.name] != one.kept_by)
+    ]
+
+
+def _lasts(parameter: Parameter) -> bool:
+    return parameter.unit is not None and parameter.unit.kind == TIME
 
 
 def _wanted(order: Order, profile: Profile | None) -> object:

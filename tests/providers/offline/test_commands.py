@@ -100,10 +100,14 @@ async def test_a_tool_is_found_by_its_own_words_and_its_arguments_are_filled(
     assert outcome(response) == wanted, response.text
 
 
-async def test_everything_off_is_every_output_that_takes_off() -> None:
+async def test_everything_off_is_every_output_at_its_rest() -> None:
     response = await Talk(STRANGE).say("turn everything off")
     pins = ("led", "red_led", "green_led", "heater1", "heater2", "d7")
-    assert outcome(response) == "; ".join(f"garden_gpio_write pin={pin} value=off" for pin in pins)
+    switches = [f"garden_gpio_write pin={pin} value=off" for pin in pins]
+    valves = [f"garden_valve_set valve={valve} state=closed" for valve in ("inlet", "outlet")]
+    levels = [f"garden_pwm_write pin={pin} duty=0" for pin in ("fan", "strip")]
+    done = outcome(response).split("; ")
+    assert set(done) == {*switches, *valves, *levels} or set(done) == {*switches, *valves}
 
 
 async def test_all_of_what_was_named_is_all_of_it() -> None:
@@ -120,7 +124,7 @@ async def test_a_device_that_is_not_here_is_named_when_another_is_asked_for() ->
 
 async def test_a_condition_is_said_to_be_beyond_it_before_it_asks() -> None:
     text = (await Talk(STRANGE).say("turn on the led when it rains")).text
-    assert text.startswith("I can act only at once")
+    assert text.startswith("I understood no time and no condition")
     assert text.endswith("Shall I turn the led on?")
 
 

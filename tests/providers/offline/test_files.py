@@ -34,6 +34,6 @@ async def test_what_is_no_order_to_write_writes_nothing(said: str) -> None:
 
 async def test_a_text_that_is_missing_is_asked_for() -> None:
     talk = Talk()
-    assert (await talk.say("write to notes.txt")).text == "What should “content” be?"
+    assert (await talk.say("write to notes.txt")).text == "What should “text” be?"
     wanted = "file_write path=notes.txt content=Buy milk, please"
     assert outcome(await talk.say("Buy milk, please")) == wanted

@@ -6,17 +6,26 @@ from pathlib import Path
 import pytest
 
 from agent.providers.offline.language import detect
+from agent.providers.offline.lexicon import LANGUAGES
 
 UTTERANCES = Path(__file__).parent / "utterances"
+SENTENCES = tomllib.loads((Path(__file__).parent / "languages.toml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("code", ["en", "zh", "ja", "ko", "de", "es"])
+@pytest.mark.parametrize("code", LANGUAGES)
 def test_nearly_every_utterance_is_in_the_language_of_its_table(code: str) -> None:
     tables = tomllib.loads((UTTERANCES / f"{code}.toml").read_text("utf-8"))
     said = [utterance for table in tables.values() for utterance in table]
     wrong = [utterance for utterance in said if detect(utterance) != code]
     # "Was trinkt Anna lieber?" has no German word that is not English too
     assert len(wrong) <= len(said) / 50, wrong
+
+
+@pytest.mark.parametrize("code", list(SENTENCES))
+def test_sentences_about_anything_are_told_apart(code: str) -> None:
+    wrong = [said for said in SENTENCES[code] if detect(said) != code]
+    assert len(SENTENCES[code]) == 40
+    assert len(wrong) <= 2, wrong
 
 
 @pytest.mark.parametrize(

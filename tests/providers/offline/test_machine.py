@@ -78,7 +78,7 @@ async def test_the_board_is_told_with_its_pins() -> None:
     text = await Talk(results={"board_info": READY}).ask("what is connected?")
     assert text == (
         "The board is ready. It is a weact-blackpill-f411. Firmware: 0.1.0. "
-        "Port: /dev/ttyACM0. Pins: led, pump. It can: gpio_write, gpio_read."
+        "Port: /dev/ttyACM0. Pins: led, pump."
     )
 
 

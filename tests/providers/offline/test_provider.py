@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from agent.messages import ChatMessage, Effect, ToolCall
 from agent.providers.base import ChatRequest, ChatResponse, Stop, TextDelta
+from agent.providers.offline.lexicon import LANGUAGES
 from agent.providers.offline.provider import OfflineProvider
 from tests.fakes.embedders import AbsentEmbedder, DamagedEmbedder
 from tests.fakes.said import assistant_said, spec_of, system_said, tool_said, user_said
@@ -20,7 +21,6 @@ from tests.providers.offline.talk import Talk, agrees, outcome
 from tests.providers.offline.toolset import AGENT, BOARD, TOOLS, compact
 
 _UTTERANCES = Path(__file__).parent / "utterances"
-LANGUAGES = ("en", "zh", "ja", "ko", "de", "es")
 LED_ON = assistant_said("", (ToolCall("c1", "board_gpio_write", '{"pin":"led","value":"on"}'),))
 
 

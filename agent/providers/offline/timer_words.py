@@ -1,0 +1,153 @@
+"""Sentences of timers and reminders in a person's language: at their end, late, and when asked."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from agent.providers.offline.lexicon import LANGUAGES
+from agent.providers.offline.wording import Voice
+
+# Longer than this, seconds are noise
+_SHORT_S = 600
+
+
+class _Ended(Protocol):
+    """A timer, as far as it is spoken of."""
+
+    @property
+    def seconds(self) -> float: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def order(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+class SpokenTimers:
+    """See `agent.schedule.timer.TimerWords`; a language that is not known is English."""
+
+    def __init__(self, code: str) -> None:
+        self._voice = _voice(code)
+
+    def ended(self, timer: _Ended) -> str:
+        if timer.text:
+            return self._voice.say("reminder", text=timer.text)
+        return self._voice.say("timer_ended", timer=_named(self._voice, _table(timer)))
+
+    def missed(self, timer: _Ended, ago_s: float) -> str:
+        ago = self._voice.span(_rounded(ago_s))
+        if timer.order:
+            return self._voice.say("timer_missed_order", ago=ago, order=timer.order)
+        if timer.text:
+            return self._voice.say("reminder_missed", ago=ago, text=timer.text)
+        return self._voice.say("timer_missed", ago=ago, timer=_named(self._voice, _table(timer)))
+
+
+def reminder(text: str, code: str) -> str:
+    """A reminder as it is said at its time."""
+    return _voice(code).say("reminder", text=text)
+
+
+def late_reminder(text: str, code: str) -> str:
+    """Return a reminder that is said too late, with the word that it is."""
+    return _voice(code).say("reminder_late", text=text)
+
+
+def timer_told(result: Mapping[str, Any], voice: Voice) -> str:
+    """Return what came of an order about timers; empty for a result of another shape."""
+    for key, tell in _TELLING.items():
+        told = result.get(key)
+        if isinstance(told, Mapping):
+            return tell(told, voice)
+        if isinstance(told, list) and key in {"timers", "cancelled"}:
+            return _each(told, voice, cancelled=key == "cancelled")
+    return ""
+
+
+def _started(told: Mapping[str, Any], voice: Voice) -> str:
+    if told.get("order"):
+        return voice.say("order_in", span=_span_of(told, voice), order=str(told["order"]))
+    name = _named(voice, told)
+    if not isinstance(told.get("ends"), str):
+        return voice.say("timer_started", timer=name)
+    return voice.say("timer_ends", timer=name, time=_clock(told["ends"]))
+
+
+def _reminder(told: Mapping[str, Any], voice: Voice) -> str:
+    kind = "order" if told.get("order") else "reminder"
+    slots = {"order": str(told.get("order", "")), "text": str(told.get("text", ""))}
+    if "seconds" in told:
+        return voice.say(f"{kind}_in", span=_span_of(told, voice), **slots)
+    when = "every" if told.get("every") else "at"
+    return voice.say(f"{kind}_{when}", time=_moment(str(told.get("first", ""))), **slots)
+
+
+def _changed(told: Mapping[str, Any], voice: Voice) -> str:
+    key = "timer_paused" if told.get("state") == "paused" else "timer_left"
+    left = voice.span(float(told.get("left_seconds", 0)))
+    return voice.say(key, timer=_named(voice, told), left=left)
+
+
+def _each(told: Sequence[Any], voice: Voice, *, cancelled: bool) -> str:
+    timers = [one for one in told if isinstance(one, Mapping)]
+    if not timers:
+        return voice.say("timers_none")
+    if cancelled:
+        return voice.joined(
+            [voice.say("timer_cancelled", timer=_named(voice, one)) for one in timers]
+        )
+    return "\n".join(_changed(one, voice) for one in timers)
+
+
+_TELLING = {
+    "started": _started,
+    "reminder": _reminder,
+    "changed": _changed,
+    "timers": _changed,
+    "cancelled": _changed,
+}
+
+
+def _named(voice: Voice, told: Mapping[str, Any]) -> str:
+    length = _span_of(told, voice)
+    for key, field in (("named", "name"), ("order", "order"), ("reminder", "text")):
+        if value := str(told.get(field) or ""):
+            return voice.say(f"timer_{key}", span=length, **{field: value})
+    return voice.say("timer_plain", span=length)
+
+
+def _table(timer: _Ended) -> dict[str, Any]:
+    fields = ("seconds", "name", "order", "text")
+    return {field: getattr(timer, field) for field in fields}
+
+
+def _span_of(told: Mapping[str, Any], voice: Voice) -> str:
+    seconds = told.get("seconds", 0)
+    return voice.span(float(seconds) if isinstance(seconds, (int, float)) else 0.0)
+
+
+def _rounded(seconds: float) -> float:
+    return seconds if seconds < _SHORT_S else round(seconds / 60) * 60.0
+
+
+def _clock(iso: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(iso):%H:%M:%S}".removesuffix(":00")
+    except ValueError:
+        return iso
+
+
+def _moment(iso: str) -> str:
+    """A date and a time without what a person does not say."""
+    try:
+        return f"{datetime.fromisoformat(iso):%H:%M (%Y-%m-%d)}"
+    except ValueError:
+        return iso
+
+
+def _voice(code: str) -> Voice:
+    return Voice(code if code in LANGUAGES else "en")

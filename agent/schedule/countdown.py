@@ -1,0 +1,135 @@
+"""Timers at work: each says at its end what it was set for, once, and says so when that is late.
+
+What a timer says is kept before the timer goes: after a crash it may be said twice, never not at
+all. What a timer does is the other way round: it counts as done before it begins.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agent.clock import Clock
+from agent.errors import BarnacleError
+from agent.schedule.boot import boot_id
+from agent.schedule.job import Job
+from agent.schedule.schedule import Perform, Tell
+from agent.schedule.timer import LATE_S, Instant, Timer, TimerState, TimerWords, left_s
+from agent.schedule.timer_store import TimerStore
+from agent.schedule.trust import is_trusted
+
+_log = logging.getLogger(__name__)
+
+# A wall clock that is set meanwhile is seen so soon
+LOOK_S = 30.0
+# However often timers are changed
+_SOONEST_S = 0.05
+
+
+def now(clock: Clock, boot: str) -> Instant:
+    wall_s = clock.wall_s()
+    return Instant(wall_s, clock.monotonic_s(), boot, is_trusted(wall_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Outlet:
+    """Ways of timers to others.
+
+    Args:
+        words: by language.
+        tell: says to the owner what came to nothing.
+    """
+
+    perform: Perform
+    tell: Tell
+    words: Callable[[str], TimerWords]
+
+
+class Countdown:
+    """Looks at every timer; `run` has to be at work."""
+
+    def __init__(self, store: TimerStore, clock: Clock, boot: str | None = None) -> None:
+        self._store = store
+        self._clock = clock
+        self._boot = boot_id() if boot is None else boot
+        self._saying: set[int] = set()
+        self._changed = asyncio.Event()
+
+    def now(self) -> Instant:
+        return now(self._clock, self._boot)
+
+    def wake(self) -> None:
+        """Look at once: somebody has set or changed a timer."""
+        self._changed.set()
+
+    async def run(self, outlet: Outlet) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                self._changed.clear()
+                soonest_s = await self.look(outlet, tasks)
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(max(soonest_s, _SOONEST_S)):
+                        await self._changed.wait()
+
+    async def look(self, outlet: Outlet, tasks: asyncio.TaskGroup) -> float:
+        """End what is over; in how many seconds to look again."""
+        soonest_s = LOOK_S
+        moment = self.now()
+        for timer in await asyncio.to_thread(self._store.every):
+            if timer.state is TimerState.PAUSED or timer.number in self._saying:
+                continue
+            left = left_s(timer, moment)
+            if left > 0:
+                soonest_s = min(soonest_s, left)
+                continue
+            self._saying.add(timer.number)
+            tasks.create_task(self._end(timer, -left, outlet))
+        return soonest_s
+
+    async def _end(self, timer: Timer, late_s: float, outlet: Outlet) -> None:
+        words = outlet.words(timer.language)
+        is_late = late_s >= LATE_S
+        said = words.missed(timer, late_s) if is_late else words.ended(timer)
+        acts = bool(timer.order) and not is_late
+        job = _job(timer, prompt=timer.order) if acts else _job(timer, message=said)
+        try:
+            if acts:
+                await self._forget(timer)
+            await outlet.perform(job)
+        except (BarnacleError, OSError) as err:
+            _log.error("timer: its end came to nothing (number=%d): %s", timer.number, err)
+            await outlet.tell(f"{said} ({err})")
+        if not acts:
+            await self._forget(timer)
+
+    async def _forget(self, timer: Timer) -> None:
+        """Remove it; one that stays is not said again by this agent."""
+        try:
+            await asyncio.to_thread(self._store.remove, timer.number)
+        except (BarnacleError, OSError) as err:
+            _log.error("timer: it cannot be removed (number=%d): %s", timer.number, err)
+        else:
+            self._saying.discard(timer.number)
+
+
+def _job(timer: Timer, *, message: str = "", prompt: str = "") -> Job:
+    return Job(
+        name=f"timer-{timer.number}",
+        channel=timer.channel,
+        target=timer.target,
+        thread=timer.thread,
+        sender=timer.sender,
+        is_group=timer.is_group,
+        person=timer.person,
+        trust=timer.trust,
+        # It has no time of its own: its end is now
+        every_s=max(timer.seconds, _LEAST_JOB_S),
+        message=message,
+        prompt=prompt,
+    )
+
+
+# No job comes more often
+_LEAST_JOB_S = 60.0

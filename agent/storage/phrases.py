@@ -1,0 +1,219 @@
+"""Sentences of people, and the tool calls that each one stood for.
+
+One JSON file that a person can read. Another process may change it: it is read again whenever it
+has changed. A sentence belongs to one person; nobody else's words are looked up in it.
+"""
+
+import contextlib
+import enum
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agent.clock import Clock
+from agent.storage.documents import open_documents
+from agent.storage.lock import locked
+
+if TYPE_CHECKING:
+    from tinydb import TinyDB
+
+# A household's habits; the one that was not used for the longest time makes room
+MAX_PER_PERSON = 50
+# A longer text is no phrase that somebody says again word for word
+MAX_PHRASE_CHARS = 200
+MAX_PHRASE_CALLS = 8
+# What a person says this long after an act may still correct it
+CORRECTION_S = 300.0
+_PHRASES = "phrases"
+# What ends a sentence says nothing; a question mark does
+_AROUND = " \t\n.!。,،;:…¡\"'"
+
+
+class PhraseState(enum.Enum):
+    """How far a phrase is trusted."""
+
+    # A model did it and nobody corrected it: the first use without a model asks
+    HEARD = "heard"
+    # Its person said yes to it
+    KNOWN = "known"
+
+
+class PhraseCall(msgspec.Struct, frozen=True):
+    """One call of a tool, as a model wrote it."""
+
+    tool: str
+    arguments_json: str
+
+
+class Phrase(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person says, and what it means.
+
+    Args:
+        person: whose phrase it is.
+        text: as it was said.
+        conversation: where it was used last.
+        is_last: nothing was said there since.
+    """
+
+    person: str
+    text: str
+    calls: tuple[PhraseCall, ...]
+    state: PhraseState = PhraseState.HEARD
+    used_s: float = 0.0
+    conversation: str = ""
+    is_last: bool = True
+
+    @property
+    def key(self) -> str:
+        """What the same sentence is known by."""
+        return phrase_key(self.text)
+
+
+def phrase_key(text: str) -> str:
+    """A sentence without capitals, spare spaces and its full stop; numbers and signs stay."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(folded.split()).strip(_AROUND)
+
+
+class Phrases:
+    """The phrases of everybody."""
+
+    def __init__(self, path: Path, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._opened: TinyDB | None = None
+        self._seen: tuple[int, int, int] | None = None
+        self._known: tuple[Phrase, ...] = ()
+
+    def of(self, person: str) -> Sequence[Phrase]:
+        """The phrases of a person, the last used first."""
+        mine = [one for one in self.every() if one.person == person]
+        return sorted(mine, key=lambda one: -one.used_s)
+
+    def every(self) -> Sequence[Phrase]:
+        stamp = _stamp(self._path)
+        if stamp is None or stamp != self._seen:
+            self._known = self._read() if stamp is not None else ()
+            self._seen = stamp
+        return self._known
+
+    def find(self, person: str, text: str) -> Phrase | None:
+        """The phrase of that person that is this sentence."""
+        key = phrase_key(text)
+        return next((one for one in self.every() if (one.person, one.key) == (person, key)), None)
+
+    def learn(self, phrase: Phrase) -> None:
+        """Keep a phrase; the same calls again leave a known one known.
+
+        Raises:
+            StorageFull: nothing was changed.
+        """
+
+        def change(known: list[Phrase]) -> list[Phrase]:
+            before = next((one for one in known if _is_same(one, phrase)), None)
+            same = before is not None and before.calls == phrase.calls
+            state = before.state if before is not None and same else phrase.state
+            mine = [one for one in known if one.person == phrase.person and one is not before]
+            oldest = sorted(mine, key=lambda one: one.used_s)
+            spare = oldest[: max(0, len(mine) + 1 - MAX_PER_PERSON)]
+            kept = [one for one in known if one is not before and one not in spare]
+            used_s = self._clock.wall_s()
+            return [*kept, msgspec.structs.replace(phrase, state=state, used_s=used_s)]
+
+        self._change(change)
+
+    def confirm(self, phrase: Phrase, conversation: str) -> None:
+        """Its person said yes to it: from now on it is done without a question."""
+        self._replace(phrase, conversation, PhraseState.KNOWN)
+
+    def use(self, phrase: Phrase, conversation: str) -> None:
+        """It is done now: what is said next there may correct it."""
+        self._replace(phrase, conversation, phrase.state)
+
+    def forget(self, phrase: Phrase) -> None:
+        self._change(lambda known: [one for one in known if not _is_same(one, phrase)])
+
+    def forget_person(self, person: str) -> int:
+        """Forget all phrases of a person; the number of them."""
+        gone = len(self.of(person))
+        if gone:
+            self._change(lambda known: [one for one in known if one.person != person])
+        return gone
+
+    def recent(self, person: str, conversation: str) -> Sequence[Phrase]:
+        """The phrases that the next message there may correct."""
+        now_s = self._clock.wall_s()
+        return [
+            one
+            for one in self.of(person)
+            if one.conversation == conversation
+            # A clock that was set back makes nothing recent for ever
+            and (one.is_last or 0 <= now_s - one.used_s <= CORRECTION_S)
+        ]
+
+    def leave(self, person: str, conversation: str) -> None:
+        """Something else was said there."""
+        if any(one.is_last for one in self.recent(person, conversation)):
+            here = (person, conversation)
+            self._change(
+                lambda known: [
+                    msgspec.structs.replace(one, is_last=False)
+                    if (one.person, one.conversation) == here
+                    else one
+                    for one in known
+                ]
+            )
+
+    def _replace(self, phrase: Phrase, conversation: str, state: PhraseState) -> None:
+        changed = msgspec.structs.replace(
+            phrase,
+            state=state,
+            conversation=conversation,
+            used_s=self._clock.wall_s(),
+            is_last=True,
+        )
+        self._change(lambda known: [changed if _is_same(one, phrase) else one for one in known])
+
+    def _change(self, change: Callable[[list[Phrase]], list[Phrase]]) -> None:
+        with locked(self._path):
+            changed = change(list(self._read()))
+            rows = {
+                str(number): msgspec.to_builtins(one) for number, one in enumerate(changed, start=1)
+            }
+            self._documents().storage.write({_PHRASES: rows})
+        self._seen = None
+
+    def _read(self) -> tuple[Phrase, ...]:
+        # A file that may not be read holds nothing, and is tried again
+        with contextlib.suppress(OSError):
+            rows = (self._documents().storage.read() or {}).get(_PHRASES)
+            return tuple(_sound(rows.values() if isinstance(rows, dict) else ()))
+        return ()
+
+    def _documents(self) -> "TinyDB":
+        if self._opened is None:
+            self._opened = open_documents(self._path)
+        return self._opened
+
+
+def _sound(rows: Iterable[object]) -> Iterator[Phrase]:
+    """The rows that are phrases, whoever wrote the file."""
+    for row in rows:
+        with contextlib.suppress(msgspec.ValidationError):
+            yield msgspec.convert(row, Phrase)
+
+
+def _is_same(one: Phrase, other: Phrase) -> bool:
+    return (one.person, one.key) == (other.person, other.key)
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """Another one after every change: a change replaces the file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -1,0 +1,74 @@
+# ruff: noqa: E501  # one result a line
+from dataclasses import dataclass
+
+import pytest
+
+from agent.providers.offline.lexicon import LANGUAGES
+from agent.providers.offline.timer_words import (
+    SpokenTimers,
+    late_reminder,
+    reminder,
+    timer_told,
+)
+from agent.providers.offline.wording import Voice
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A timer as it is spoken of."""
+
+    seconds: float = 600
+    name: str = ""
+    order: str = ""
+    text: str = ""
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_language_says_every_end(code: str) -> None:
+    words = SpokenTimers(code)
+    said = [
+        words.ended(Ended()),
+        words.ended(Ended(name="Tee")),
+        words.ended(Ended(text="Tee")),
+        words.missed(Ended(), 200),
+        words.missed(Ended(text="Tee"), 4000),
+        words.missed(Ended(order="Licht"), 60),
+        reminder("Tee", code),
+        late_reminder("Tee", code),
+    ]
+    assert all(said)
+    assert all("{" not in one for one in said)
+    assert len(set(said)) == len(said) - 1, "a reminder is said alike at its time, however it came"
+
+
+def test_a_long_delay_is_told_without_its_seconds() -> None:
+    assert "about 1 h 7 min ago" in SpokenTimers("en").missed(Ended(), 4005)
+    assert "about 3 min 5 s ago" in SpokenTimers("en").missed(Ended(), 185)
+
+
+def test_a_language_that_is_not_known_is_english() -> None:
+    assert SpokenTimers("tlh").ended(Ended()) == "Your 10 min timer is over."
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        ({"started": {"seconds": 600, "ends": "2026-11-22T08:10:05+00:00"}}, "10 min timer: started, it ends at 08:10:05."),
+        ({"started": {"seconds": 600, "ends": "soon"}}, "10 min timer: started, it ends at soon."),
+        ({"started": {"seconds": 600, "name": "tea"}}, "Timer “tea” (10 min): started."),
+        ({"started": {"seconds": 600, "order": "pump on"}}, "In 10 min I will do this: pump on"),
+        ({"changed": {"seconds": 600, "left_seconds": 61, "state": "running"}}, "10 min timer: 1 min 1 s left."),
+        ({"changed": {"seconds": 600, "left_seconds": 61, "state": "paused"}}, "10 min timer: paused with 1 min 1 s left."),
+        ({"timers": []}, "You have no timers."),
+        ({"timers": [{"seconds": 60, "left_seconds": 5}, {"seconds": 90, "left_seconds": 0, "text": "tea"}]}, "1 min timer: 5 s left.\nReminder “tea” (1 min 30 s): 0 s left."),
+        ({"cancelled": [{"seconds": 60}, {"seconds": 90, "order": "pump on"}]}, "1 min timer: cancelled. Order “pump on” (1 min 30 s): cancelled."),
+        ({"reminder": {"seconds": 60, "text": "tea"}}, "I will remind you in 1 min: tea"),
+        ({"reminder": {"first": "2026-11-22T08:00+00:00", "text": "tea"}}, "I will remind you at 08:00 (2026-11-22): tea"),
+        ({"reminder": {"first": "2026-11-22T08:00+00:00", "every": "day 08:00", "order": "pump on"}}, "I will do this again and again, first at 08:00 (2026-11-22): pump on"),
+        ({"reminder": {"first": "then", "text": "tea"}}, "I will remind you at then: tea"),
+        ({"value": "on"}, ""),
+        ({"timers": "none"}, ""),
+    ],
+)  # fmt: skip
+def test_what_came_of_an_order_is_told(result: dict[str, object], told: str) -> None:
+    assert timer_told(result, Voice("en")) == told
