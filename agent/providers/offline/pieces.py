@@ -29,6 +29,10 @@ _AFTER_END = frozenset({"join", "but", "request", "suppose", "later"})
 _SENTENCE_ENDS = frozenset(".!?。\n")
 # Endings that the stem of an unknown English word is told by
 _ENDINGS = ("'s", "ing", "ed", "es", "s")
+# A word of one letter that has only these senses may be a label as well: relay E
+_SHORT = frozenset({"stop", "join"})
+# What no article stands before
+_PARTING = frozenset({"join", "but", "request", "filler", "thanks", "later", "state", "negate"})
 # Between a name and a word for its kind
 _LINKING = frozenset({"stop"})
 _SHORTEST_STEM = 3
@@ -217,9 +221,30 @@ class _Cutter:
         if foreign:
             # Little words of another language mean something else in this one
             return form.place is Place.ANYWHERE and not marks().issuperset(form.senses)
+        if self._is_label(form, position):
+            return False
         if form.place is Place.START:
             return self._only_light
         return form.place is not Place.END or self._ends(position + len(form.units))
+
+    def _is_label(self, form: Form, position: int) -> bool:
+        """One letter is part of a name, and no article, where no thing follows: relay E off."""
+        is_letter = len(form.units) == 1 and len(form.units[0]) == 1
+        unit = self._units[position]
+        if not is_letter or unit.kind is not Kind.WORD or not _SHORT.issuperset(form.senses):
+            return False
+        after = position + 1
+        while after < len(self._units) and self._units[after].kind is not Kind.MARK:
+            forms = self._own.candidates(self._units, after)
+            if not forms:
+                return False
+            senses = forms[0].senses
+            if "join" in form.senses:
+                return "join" in senses or forms[0].place is Place.END
+            if set(senses) != {"stop"}:
+                return not _PARTING.union(actions(), values()).isdisjoint(senses)
+            after += len(forms[0].units)
+        return "join" not in form.senses
 
     def _ends(self, position: int) -> bool:
         if position >= len(self._units) or self._units[position].kind is Kind.MARK:

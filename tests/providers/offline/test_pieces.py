@@ -29,6 +29,10 @@ def senses(said: str, code: str) -> list[str]:
         ("remember this", "en", ["remember"]),
         ("I can't remember this", "en", ["self", "negate", "?remember", "stop"]),
         ("twenty five", "en", ["?twenty five"]),
+        # One letter is an article before a thing, and part of a name elsewhere
+        ("relais d bitte aus", "de", ["relay", "?d", "request", "stop off"]),
+        ("schalte d lampe aus", "de", ["switch", "stop", "lamp", "stop off"]),
+        ("relay a off", "en", ["relay", "?a", "off"]),
     ],
 )
 def test_forms_are_found_where_they_mean_something(said: str, code: str, wanted: list[str]) -> None:
