@@ -1,12 +1,13 @@
 """Counts of hours, minutes and seconds as they are said, whole or not at all: 25, halves too."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from agent.providers.offline.amounts import from_digits
-from agent.providers.offline.lexicon import lexicon
+from agent.providers.offline.lexicon import lexicon, standard
 from agent.providers.offline.timing import Timing, timing
 from agent.providers.offline.units import Kind, Unit
 
@@ -107,15 +108,7 @@ def _past_and(units: Sequence[Unit], end: int, value: float, code: str) -> int:
 @cache
 def _german() -> dict[str, float]:
     """Numbers that German writes as one word, and those with a half."""
-    words = lexicon("de").wording["timing"]["spoken"]
-    plain = {_folded(form): float(value) for value, forms in words.items() for form in forms}
-    ones = {word: value for word, value in plain.items() if 0 < value < _TEN and not value % 1}
-    ones |= {"ein": 1.0}
-    tens = {word: value for word, value in plain.items() if _TEENS_END <= value < _HUNDRED}
-    small = {word: value for word, value in plain.items() if 0 < value < _HUNDRED}
-    small |= {
-        f"{one}und{ten}": ones[one] + tens[ten] for one in ones for ten in tens if one != "eins"
-    }
+    ones, small = _below_hundred(standard("de"))
     hundreds = {f"{one}hundert": ones[one] * _HUNDRED for one in ones if one != "eins"}
     hundreds |= {"hundert": float(_HUNDRED)}
     large = {
@@ -125,9 +118,32 @@ def _german() -> dict[str, float]:
         for tail in small
         if not small[tail] % 1
     }
-    whole = small | hundreds | large
+    # Of its dialects, only what minutes are counted in: every mixture would take megabytes
+    small = _below_hundred(lexicon("de").wording)[1]
     halves = {f"{word}einhalb": value + 0.5 for word, value in small.items() if not value % 1}
-    return whole | halves
+    return small | hundreds | large | halves
+
+
+def _below_hundred(language: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the ones, and all numbers below a hundred, in the words of a language's tables."""
+    words, numerals = language["timing"]["spoken"], language["numerals"]
+    small = {
+        _folded(form): float(value)
+        for value, forms in words.items()
+        for form in forms
+        if 0 < float(value) < _HUNDRED
+    }
+    ones = {word: value for word, value in small.items() if value < _TEN and not value % 1}
+    ones |= {_folded(word): float(value) for word, value in numerals["inside"].items()}
+    tens = {word: value for word, value in small.items() if value >= _TEENS_END}
+    small |= {
+        f"{one}{joint}{ten}": ones[one] + tens[ten]
+        for one in ones
+        for joint in {joint.strip() for joint in numerals["tens"]}
+        for ten in tens
+        if one != "eins"
+    }
+    return ones, small
 
 
 def _folded(form: str) -> str:

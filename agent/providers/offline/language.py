@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
-from agent.providers.offline.lexicon import LANGUAGES, lexicon, variants
+from agent.providers.offline.lexicon import LANGUAGES, dialects, lexicon, standard, variants
 from agent.providers.offline.pieces import Analysis, Piece, analyse
 from agent.providers.offline.units import Kind, Unit, is_in, split, tidy
 
@@ -98,14 +98,24 @@ def _of_latin(shown: str, units: tuple[Unit, ...]) -> dict[str, float]:
 
 @cache
 def _words() -> Mapping[str, tuple[str, ...]]:
-    """Each word of the vocabulary files, with the languages that have it."""
+    """Each word of the vocabulary files, with the languages that have it.
+
+    A word of a dialect tells nothing where it is a word of some language: no, de, a.
+    """
+    found = _owners({code: (standard(code),) for code in _LATIN})
+    spoken = _owners({code: dialects(code) for code in _LATIN})
+    return {word: tuple(sorted(codes)) for word, codes in (spoken | found).items()}
+
+
+def _owners(tables: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, set[str]]:
+    """Return the languages of each word in the tables by language."""
     found: dict[str, set[str]] = {}
-    for code in _LATIN:
-        for text in _texts(lexicon(code).wording):
+    for code, own in tables.items():
+        for text in (text for table in own for text in _texts(table)):
             for unit in split(tidy(text), variants()):
                 if unit.kind is Kind.WORD:
                     found.setdefault(unit.text, set()).add(code)
-    return {word: tuple(sorted(codes)) for word, codes in found.items()}
+    return found
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -18,6 +18,8 @@ from agent.providers.offline.units import Kind, Unit, split
 # The longest spelling of a unit in any language
 MAX_MEASURE_UNITS = 6
 _CONCEPTS = "concepts"
+# Tables of dialects; each widens the table of its language that has the same name
+_DIALECTS = "dialects"
 
 
 def _codes() -> tuple[str, ...]:
@@ -146,9 +148,43 @@ def concepts() -> Mapping[str, Any]:
 
 
 @cache
+def standard(code: str) -> Mapping[str, Any]:
+    """Return the tables of a language without its dialects."""
+    return {key: table for key, table in _file(code).items() if key != _DIALECTS}
+
+
+@cache
+def dialects(code: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the tables of each dialect of a language."""
+    return tuple(_file(code).get(_DIALECTS, {}).values())
+
+
+@cache
 def _read(name: str) -> dict[str, Any]:
+    """Return the tables of a language with the words of its dialects."""
+    data = dict(standard(name))
+    for dialect in dialects(name):
+        data = _widened(data, dialect)
+    return data
+
+
+@cache
+def _file(name: str) -> dict[str, Any]:
     file = resources.files("agent.providers.offline") / "vocabulary" / f"{name}.toml"
     return tomllib.loads(file.read_text("utf-8"))
+
+
+def _widened(table: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the table with what a dialect adds; where both say something, the language counts."""
+    result = dict(table)
+    for key, value in more.items():
+        if isinstance(value, Mapping):
+            result[key] = _widened(result.get(key, {}), value)
+        elif isinstance(value, list):
+            result[key] = [*result.get(key, ()), *value]
+        else:
+            result.setdefault(key, value)
+    return result
 
 
 def _pairs() -> list[str]:

@@ -44,3 +44,29 @@ def test_sentences_about_anything_are_told_apart(code: str) -> None:
 )
 def test_what_is_in_no_language_is_in_the_one_before(said: str, previous: str, code: str) -> None:
     assert detect(said, previous) == code
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Mach bitte ds Liecht i dr Chuchi aa",
+        "Stell en Timer uf zäh Minute",
+        "Wie lang gaht de Wecker no?",
+        "Tue füf Minute derzue",
+        "Isch d Türe zue?",
+        "Was isch hüt für en Tag?",
+        "Hesch du gärn Chääs?",
+        "Mir gö hüt a See, es isch so schön",
+        "Chasch mer säge, wie warm s isch?",
+        "D Chatz het scho wider Hunger",
+    ],
+)
+def test_swiss_german_is_german(said: str) -> None:
+    assert detect(said) == "de"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"), [("no", "es"), ("de la", "fr"), ("no, not a store", "en"), ("de het", "nl")]
+)
+def test_a_dialect_takes_no_word_from_another_language(said: str, code: str) -> None:
+    assert detect(said, code) == code

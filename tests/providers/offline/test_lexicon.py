@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from agent.providers.offline.lexicon import LANGUAGES, lexicon, traditional, variants
+from agent.providers.offline.lexicon import (
+    LANGUAGES,
+    dialects,
+    lexicon,
+    standard,
+    traditional,
+    variants,
+)
 from agent.providers.offline.senses import actions, hardware, marks, values
 
 OTHERS = [code for code in LANGUAGES if code != "en"]
@@ -64,6 +71,29 @@ def test_no_form_of_denial_orders(code: str) -> None:
     for forms in lexicon(code).forms.values():
         for form in forms:
             assert not ("negate" in form.senses and actions() & set(form.senses)), form
+
+
+def test_a_dialect_adds_to_the_tables_of_its_language() -> None:
+    (swiss,) = dialects("de")
+    own, both = standard("de"), lexicon("de").wording
+    for senses in ("negate", "switch off"):
+        assert both["words"][senses] == [*own["words"][senses], *swiss["words"][senses]]
+    assert both["numbers"].items() >= {**swiss["numbers"], **own["numbers"]}.items()
+    assert both["timing"]["tags"]["timer"] == own["timing"]["tags"]["timer"]
+    assert "dialects" not in both
+
+
+def test_a_dialect_says_nothing_that_its_language_has_no_table_for() -> None:
+    for code in LANGUAGES:
+        for dialect in dialects(code):
+            assert _tables(dialect) <= _tables(standard(code))
+
+
+def _tables(table: Mapping[str, Any], before: str = "") -> set[str]:
+    """Return the paths of all tables in a table."""
+    inner = {f"{before}{key}": one for key, one in table.items() if isinstance(one, Mapping)}
+    below = [_tables(one, f"{path}.") for path, one in inner.items()]
+    return set(inner).union(*below)
 
 
 def test_traditional_characters_come_back_for_answers() -> None:

@@ -30,7 +30,11 @@ def senses(said: str, code: str) -> list[str]:
         ("I can't remember this", "en", ["self", "negate", "?remember", "stop"]),
         ("twenty five", "en", ["?twenty five"]),
         # One letter is an article before a thing, and part of a name elsewhere
+        ("mach d lampe uus", "de", ["switch", "stop", "lamp", "off"]),
         ("relais d bitte aus", "de", ["relay", "?d", "request", "stop off"]),
+        ("relais e", "de", ["relay", "?e"]),
+        ("pumpe u und relais", "de", ["pump", "?u", "join", "relay"]),
+        ("relais s sofort aus", "de", ["relay", "?s", "stop", "stop off"]),
         ("schalte d lampe aus", "de", ["switch", "stop", "lamp", "stop off"]),
         ("relay a off", "en", ["relay", "?a", "off"]),
     ],
