@@ -55,8 +55,6 @@ from agent.servers import Servers
 from agent.settings import Paths, Settings, enable_gpios
 from agent.storage.worker import DatabaseWorker
 from agent.tools.base import AnyTool
-from agent.tools.board import BoardTools
-from agent.tools.reflex import ReflexTools
 from agent.tools.registry import Registry, ToolSource
 
 if TYPE_CHECKING:
@@ -175,6 +173,9 @@ def _watchers(
 def _board_tools(
     settings: Settings, boards: Sequence[SerialBoard], lights: Sequence[StatusLight | None]
 ) -> Iterator[Callable[[], tuple[AnyTool, ...]]]:
+    if boards:
+        from agent.tools.board import BoardTools  # noqa: PLC0415 - for those who have a board
+        from agent.tools.reflex import ReflexTools  # noqa: PLC0415 - as above
     for wanted, board, light in zip(settings.every_board(), boards, lights, strict=True):
         named = {*wanted.pins, *(one for pin in wanted.pins.values() for one in pin.called)}
         yield BoardTools(board, light.moved if light else None, named).tools

@@ -23,7 +23,6 @@ from agent.clock import SystemClock
 from agent.dispatch.dispatcher import Dispatcher
 from agent.dispatch.supervisor import Supervisor
 from agent.errors import ConfigRefused
-from agent.health.aside import aside_text, why_aside
 from agent.health.ownership import keep_private
 from agent.health.report import Reporter
 from agent.health.starts import SAFE_MODE_TEXT, Starts
@@ -122,6 +121,8 @@ async def run(settings: Settings, paths: Paths) -> int:
 
 def _limits(*, is_looping: bool) -> list[str]:
     """Return the reasons why the agent only talks; usually none."""
+    from agent.health.aside import aside_text, why_aside
+
     why = why_aside()
     return [*([SAFE_MODE_TEXT] if is_looping else []), *([aside_text(why)] if why else [])]
 

@@ -14,7 +14,6 @@ import msgspec
 
 from agent.clock import Clock
 from agent.dispatch.rank import Ranked
-from agent.machine.boot import boot_id
 from agent.storage.documents import open_documents
 from agent.storage.lock import locked
 
@@ -77,6 +76,8 @@ class Codes:
         code = known.replace("-", "")
         if len(code) != CODE_CHARS or not set(code) <= set(_ALPHABET):
             code = "".join(secrets.choice(_ALPHABET) for _ in range(CODE_CHARS))
+        from agent.machine.boot import boot_id  # noqa: PLC0415 - a code needs it, no start
+
         salt = secrets.token_hex(_SALT_BYTES)
         new = _Open(
             # No code outlives a start of the machine
@@ -107,6 +108,8 @@ class Codes:
         return every[fits.index(True)].invitation
 
     def _read(self) -> list[_Open]:
+        from agent.machine.boot import boot_id  # noqa: PLC0415 - a code needs it, no start
+
         rows = (open_documents(self._path).storage.read() or {}).get(_TABLE)
         now_s, boot = self._clock.monotonic_s(), boot_id()
         found = []

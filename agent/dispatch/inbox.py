@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from agent.dispatch.journal import InboxState
-from agent.machine.boot import boot_id
 from agent.messages import Inbound
 
 _log = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ def accept(
             _more(inbound),
             (InboxState.RUNNING if begins else InboxState.ACCEPTED).value,
             int(begins),
-            boot_id() if begins else "",
+            _boot_id() if begins else "",
         ),
     )
     if cursor.rowcount == 0 or cursor.lastrowid is None:
@@ -89,7 +88,7 @@ def begin(connection: sqlite3.Connection, inbox_id: int) -> None:
     """A turn begins on the message."""
     connection.execute(
         "UPDATE inbox SET state = ?, attempts = attempts + 1, boot = ? WHERE id = ?",
-        (InboxState.RUNNING.value, boot_id(), inbox_id),
+        (InboxState.RUNNING.value, _boot_id(), inbox_id),
     )
 
 
@@ -101,7 +100,7 @@ def excuse_cuts(connection: sqlite3.Connection) -> None:
     connection.execute(
         "UPDATE inbox SET state = ?, attempts = max(attempts - 1, 0), cuts = cuts + 1"
         " WHERE state = ? AND boot NOT IN ('', ?) AND cuts < ?",
-        (InboxState.ACCEPTED.value, InboxState.RUNNING.value, boot_id(), MAX_CUTS),
+        (InboxState.ACCEPTED.value, InboxState.RUNNING.value, _boot_id(), MAX_CUTS),
     )
 
 
@@ -173,3 +172,9 @@ def _accepted(row: tuple[Any, ...]) -> Accepted:
     told = {} if more is None else msgspec.json.decode(more)
     inbound = msgspec.convert({**told, **dict(zip(_OWN, own, strict=True))}, Inbound)
     return Accepted(inbox_id, inbound, tries, bool(acted))
+
+
+def _boot_id() -> str:
+    from agent.machine.boot import boot_id  # noqa: PLC0415 - a message needs it, no start
+
+    return boot_id()

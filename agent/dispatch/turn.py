@@ -17,7 +17,6 @@ from agent.channels.base import Abilities
 from agent.dispatch.execution import BeforeEffect, execute, for_model, lowered, shown_by
 from agent.dispatch.gate import Gate
 from agent.dispatch.hooks import Hooks
-from agent.dispatch.reach import holds_private, reach_of
 from agent.dispatch.records import Circumstances, texts_of
 from agent.errors import BadArguments, ContextOverflow, ProviderError
 from agent.messages import ChatMessage, Effect, ToolCall, ToolResult
@@ -280,7 +279,7 @@ class TurnRunner:
                 result = await seams.hooks.around(call, use)
                 said = "done" if result.success else f"failed: {result.text}"
                 _log.info("%s: %s", call.name, said)
-            held = holds_private(self._shelf.find(call.name), call, context)
+            held = _holds_private(self._shelf.find(call.name), call, context)
             progress.read(result.words, held=held)
             words = for_model(result)
             words = words.saying(self._redactor.redact(words.text))
@@ -374,9 +373,17 @@ def _new_guidance() -> "Guidance":
     return Guidance()
 
 
+def _holds_private(tool: AnyTool | None, call: ToolCall, context: ToolContext) -> bool:
+    from agent.dispatch.reach import holds_private  # noqa: PLC0415 - a call needs it, no start
+
+    return holds_private(tool, call, context)
+
+
 def _circumstances(
     tool: AnyTool, arguments: Arguments, context: ToolContext, turn: str
 ) -> Circumstances:
+    from agent.dispatch.reach import reach_of  # noqa: PLC0415 - a call needs it, no start
+
     return Circumstances(
         context.person,
         context.conversation,

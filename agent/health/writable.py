@@ -8,16 +8,17 @@ import time
 from pathlib import Path
 
 from agent.clock import Clock
-from agent.health.aside import ASIDE, why_aside
 
 
 class Writable:
     """A folder's file system."""
 
-    def __init__(self, folder: Path, clock: Clock, aside: Path = ASIDE) -> None:
+    def __init__(self, folder: Path, clock: Clock, aside: Path | None = None) -> None:
+        from agent.health import aside as kept_aside  # noqa: PLC0415 - no import needs it
+
         self._folder = folder
         # It says so once, and stays for as long as the machine runs
-        self._aside = why_aside(aside)
+        self._aside = kept_aside.why_aside(aside or kept_aside.ASIDE)
         self._clock = clock
         self._since_s: float | None = None
 

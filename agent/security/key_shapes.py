@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-MASK = "***"
+from agent.security.redact import MASK
+
 # A word of this length may be one; two thirds of a key's characters come from chance
 _LEAST_CHARS = 6
 _LONG_CHARS = 20

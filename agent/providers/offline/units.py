@@ -30,7 +30,7 @@ _UNIT = re.compile(
     rf"""(?P<path>[~./]*[a-z0-9_-]+(?:[/.][a-z0-9_-]+){{0,8}}\.(?:{_SUFFIXES})(?![a-z0-9_]))
     |(?P<number>\d{{1,15}}(?:[.,:]\d{{1,15}})*)
     |(?P<han>[{_HAN}])|(?P<kana>[{_KANA}])|(?P<hangul>[{_HANGUL}])
-    |(?P<word>(?<!\w)(?:{_ELIDED})'(?=[^\W\d_]|$)
+    |(?P<word>(?<!\w)(?:{_ELIDED})'(?=[^\W\d_]|\Z)
         |(?:(?![{_UNSPACED}])\w)+(?:'(?:(?![{_UNSPACED}])\w)+)*)
     |(?P<mark>[^\w\s]|\n)""",
     re.VERBOSE,
