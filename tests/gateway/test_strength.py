@@ -6,7 +6,7 @@ import pytest
 from agent.errors import ConfigRefused
 from agent.gateway.binding import place_of
 from agent.gateway.settings import GatewaySettings
-from agent.gateway.strength import BASE64_CHARS, HEX_CHARS, weakness_of
+from agent.gateway.strength import HEX_CHARS, weakness_of
 from tests.fakes.gateway import TOKEN
 
 
@@ -15,7 +15,7 @@ from tests.fakes.gateway import TOKEN
     [
         ("", "0 characters"),
         (TOKEN[: HEX_CHARS - 1], "63 characters, and 64"),
-        (secrets.token_urlsafe(32)[: BASE64_CHARS - 2] + "_", "42 characters, and 43"),
+        ("NiQ1RDqjFwCiIp8ko9CnsqHaKjZtxiBHTH_QE-PAC_", "42 characters, and 43"),
         ("0123456789" * 7, "repeats itself"),
         ("0123456789abcdef" * 4, "repeats itself"),
         ("a1b2c3d4e5" * 7, "repeats itself"),

@@ -66,11 +66,15 @@ def process(proc: Path, pid: str, parent: int, group: str, space: str = "user:[1
     (folder / "cgroup").write_text(f"0::{group}\n")
 
 
+OURS = -1
+
+
 @pytest.mark.parametrize(
     ("parent", "group", "space", "own"),
     [
         (1, "/user.slice/session-1.scope", "user:[1]", False),
-        (os.getpid(), "/user.slice/session-1.scope", "user:[1]", True),
+        # Started by this process, whose number every run has its own of
+        (OURS, "/user.slice/session-1.scope", "user:[1]", True),
         # Left behind by its parent, and still in the control group of the service
         (1, "/system.slice/barnacle.service", "user:[1]", True),
         (1, "/system.slice/barnacle.service/inner", "user:[1]", True),
@@ -85,7 +89,7 @@ def test_it_is_known_by_parents_namespace_and_service(
     tmp_path: Path, parent: int, group: str, space: str, *, own: bool
 ) -> None:
     process(tmp_path, "self", 1, "/system.slice/barnacle.service")
-    process(tmp_path, "5", parent, group, space)
+    process(tmp_path, "5", os.getpid() if parent == OURS else parent, group, space)
     assert lineage._is_ours(5, tmp_path) is own
 
 
