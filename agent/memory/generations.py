@@ -19,8 +19,7 @@ from agent.errors import StorageFull
 from agent.memory import snapshot
 from agent.memory.base import MemoryEntry
 from agent.memory.seal import Seals
-from agent.storage.files import sync_folder
-from agent.storage.privacy import PRIVATE_FOLDER
+from agent.storage.files import PRIVATE_FOLDER, sync_folder
 
 NAME = "MEMORY_SNAPSHOT.md"
 # The newest and two before it: a mistake is noticed within a day, at two snapshots a day

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from agent.errors import StorageFull
-from agent.storage.privacy import PRIVATE_FOLDER, create_private
+from agent.storage.files import PRIVATE_FOLDER
+from agent.storage.privacy import create_private
 
 # A writer waits this long for another one: longer than any of our transactions
 BUSY_TIMEOUT_S = 5.0

@@ -9,8 +9,10 @@ import os
 from pathlib import Path
 
 from agent.errors import StorageFull
-from agent.storage.privacy import PRIVATE_FILE, PRIVATE_FOLDER
 
+# What the agent keeps is its owner's alone, wherever it lies
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
 _TEMP_SUFFIX = ".part"
 # What the operating system says when there is no room or no permission to write any more
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})

@@ -5,8 +5,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-PRIVATE_FILE = 0o600
-PRIVATE_FOLDER = 0o700
+from agent.storage.files import PRIVATE_FILE, PRIVATE_FOLDER
+
 # Group and others get nothing of what is made without saying so
 _UMASK = 0o077
 

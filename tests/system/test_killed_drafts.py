@@ -50,12 +50,17 @@ async def code_of(agent: DaemonProcess) -> str:
     return code[0]
 
 
+def _is_begun(shown: list[str]) -> bool:
+    """In a group the last word is held back while it may become an address."""
+    return len(shown) == 1 and bool(shown[0]) and BEGUN.startswith(shown[0])
+
+
 async def live_through(
     agent: DaemonProcess, kept: Path, model: Model, shown: Callable[[], list[str]]
 ) -> None:
     """Killed when the answer is begun, and once more when it is whole."""
     # Which message it is has to be on record: only a cut in the moment before shows it twice
-    await until(lambda: shown() == [BEGUN] and kept.exists())
+    await until(lambda: _is_begun(shown()) and kept.exists())
     agent.kill()
     model.is_silent = False
     await asyncio.to_thread(agent.start)
