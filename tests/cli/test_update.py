@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -175,6 +176,10 @@ def test_a_damaged_update_changes_nothing(
     assert Records(card.machine().records).trial() is None
 
 
+# A signal reaches a process within microseconds, its main thread within a switch of threads
+NOTICED_S = 0.3
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
 def test_whoever_goes_away_in_its_middle_leaves_what_runs(
     card: Card, tmp_path: Path, number: signal.Signals
@@ -191,6 +196,8 @@ def test_whoever_goes_away_in_its_middle_leaves_what_runs(
             # It has begun to write
             assert running.stderr.readline().startswith("writing")
             running.send_signal(number)
+            # The end of the pipe must not come before the signal, on a busy machine neither
+            time.sleep(NOTICED_S)
             # It waits in a read: what comes, or the end, lets it go
         assert running.wait(15) == exits.INTERRUPTED
         assert "Traceback" not in running.stderr.read()
