@@ -15,6 +15,7 @@ from agent.providers.prompted.calls import Wanted
 from agent.providers.prompted.quoting import Quoting, fence_of
 from agent.providers.prompted.specials import (
     END_OF_THOUGHT,
+    STARTS,
     Special,
     may_become_special,
     special_at,
@@ -31,8 +32,6 @@ from agent.providers.prompted.whole import whole
 _END_OF_TEXT = re.compile(r"(?<!<s>)</s>\s*\Z")
 # How an answer begins whose channels a server left without their tokens
 _BARE_CHANNEL = re.compile(r"\s*analysis[A-Z]")
-# First characters of what ends a thought
-_THOUGHT_ENDS = "<[◁"
 # Of the line so far, enough to see how it ends
 _MOST_LINE_CHARS = 400
 # Longer than any end of a thought
@@ -193,9 +192,7 @@ class PromptedReader:
             self._quoting.mark()
             return end.end()
         # A thought is not kept, but for what may be the beginning of its end
-        begun = max(
-            text.rfind(one, max(place, len(text) - _MOST_END_CHARS)) for one in _THOUGHT_ENDS
-        )
+        begun = max(text.rfind(one, max(place, len(text) - _MOST_END_CHARS)) for one in STARTS)
         after = begun if begun >= 0 else len(text)
         return after if after > place else None
 
